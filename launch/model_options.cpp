@@ -20,7 +20,8 @@ void ModelArguments::add_weights_to(CLI::App& command) { add_weights_option(comm
 
 void ModelArguments::add_tp_to(CLI::App& command, const std::string& divided) {
   command
-      .add_option("--tp", replica.tp, fmt::format("Under MPI: ranks per replica of the model; replicas divide the {}", divided))
+      .add_option("--tp", replica.tp,
+                  fmt::format("Under MPI: ranks per replica of the model; replicas divide the {}", divided))
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
 }

@@ -32,7 +32,8 @@ void Transformer::declare_output(const Parameter* tied_weight) {
                                      .padded = true});
   }
   if (spec_.config.output_bias) {
-    output_bias_ = &registry_.add({.name = "output.bias", .shape = {vocabulary}, .placement = sharded(MeshAxis::Tp, 0), .padded = true});
+    output_bias_ = &registry_.add(
+        {.name = "output.bias", .shape = {vocabulary}, .placement = sharded(MeshAxis::Tp, 0), .padded = true});
   }
 }
 

@@ -25,8 +25,7 @@ enum class TextFormat {
 };
 template <>
 struct EnumNames<TextFormat> {
-  static constexpr auto kNames =
-      enum_names<TextFormat>("text", "jsonl", "csv", "parallel", "tsv", "prompt_answer");
+  static constexpr auto kNames = enum_names<TextFormat>("text", "jsonl", "csv", "parallel", "tsv", "prompt_answer");
 };
 
 // What the records of a format become.

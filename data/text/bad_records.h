@@ -17,9 +17,9 @@ namespace weft {
 enum class BadRecord { NotJson, NoObject, NoField, NoString, Nul, TooFewColumns, Malformed, NotUtf8 };
 template <>
 struct EnumNames<BadRecord> {
-  static constexpr auto kNames = enum_names<BadRecord>(
-      "not a line of JSON", "no JSON object", "without the field", "a field that is no string", "a NUL byte",
-      "too few columns", "not written as its format asks", "not valid UTF-8");
+  static constexpr auto kNames =
+      enum_names<BadRecord>("not a line of JSON", "no JSON object", "without the field", "a field that is no string",
+                            "a NUL byte", "too few columns", "not written as its format asks", "not valid UTF-8");
 };
 
 // The bad records that were left out.

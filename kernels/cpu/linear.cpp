@@ -163,6 +163,8 @@ void CpuBackend::run(const LinearBackward& args, Scratch scratch) {
 }
 
 template <>
-void CpuBackend::run(const Matmul& args) { matmul_.run(gemm_of(args)); }
+void CpuBackend::run(const Matmul& args) {
+  matmul_.run(gemm_of(args));
+}
 
 }  // namespace weft::cpu

@@ -91,8 +91,8 @@ void producer_gradient(const Stream& stream, const LinearBackward& args, Scratch
   with_element_form<T>(args.input_activation, vectors, [&]<Activation Act, int N>() {
     const ProducerGradient<Act, N, T> gradient{pre, dx, columns, DropoutMask(args.input_dropout)};
     if (!args.input_dbias) return launch_pieces<N>(stream, gradient, rows, columns);
-    sum_columns<N>(stream, gradient, rows, columns, args.input_dbias.tensor.device_data<float>(),
-                   args.input_dbias.mode, scratch);
+    sum_columns<N>(stream, gradient, rows, columns, args.input_dbias.tensor.device_data<float>(), args.input_dbias.mode,
+                   scratch);
   });
 }
 

@@ -17,9 +17,9 @@ using namespace test;
 constexpr size_t kPage = DirectFile::kPage;
 
 // Bytes that begin on a page.
-class DirectFileTest : public testing::Test {
+class DirectFiles : public testing::Test {
  protected:
-  DirectFileTest() : bytes_(static_cast<std::byte*>(std::aligned_alloc(kPage, 3 * kPage)), std::free) {
+  DirectFiles() : bytes_(static_cast<std::byte*>(std::aligned_alloc(kPage, 3 * kPage)), std::free) {
     for (size_t i = 0; i < 3 * kPage; ++i) bytes_.get()[i] = static_cast<std::byte>(i % 251);
   }
   std::string text(size_t begin, size_t end) const {
@@ -31,14 +31,14 @@ class DirectFileTest : public testing::Test {
 };
 
 // All of it or, where the file system has no such writes, none.
-TEST_F(DirectFileTest, WritesWholePagesAndLeavesTheRest) {
+TEST_F(DirectFiles, WritesWholePagesAndLeavesTheRest) {
   const fs::path path = scratch_.write("file", std::string(4 * kPage, 'x'));
   const size_t taken = DirectFile(path).write_at(kPage, bytes_.get(), 2 * kPage + 100);
   EXPECT_TRUE(taken == 2 * kPage || taken == 0) << taken;
   EXPECT_EQ(read_file(path), std::string(kPage, 'x') + text(0, taken) + std::string(3 * kPage - taken, 'x'));
 }
 
-TEST_F(DirectFileTest, TakesNothingThatDoesNotBeginOnAPage) {
+TEST_F(DirectFiles, TakesNothingThatDoesNotBeginOnAPage) {
   const std::string before(4 * kPage, 'x');
   const fs::path path = scratch_.write("file", before);
   DirectFile file(path);
@@ -49,7 +49,7 @@ TEST_F(DirectFileTest, TakesNothingThatDoesNotBeginOnAPage) {
 }
 
 // What was written before by the ordinary way stays, also where it is not on the disk yet.
-TEST_F(DirectFileTest, AgreesWithOrdinaryWrites) {
+TEST_F(DirectFiles, AgreesWithOrdinaryWrites) {
   const fs::path path = scratch_.path() / "file";
   File file(path, File::Mode::Create);
   const std::string head = "head", tail = "tail";
@@ -61,11 +61,11 @@ TEST_F(DirectFileTest, AgreesWithOrdinaryWrites) {
 }
 
 // The ordinary way says what is wrong.
-TEST_F(DirectFileTest, LeavesAFullDiskToOrdinaryWrites) {
+TEST_F(DirectFiles, LeavesAFullDiskToOrdinaryWrites) {
   EXPECT_EQ(DirectFile("/dev/full").write_at(0, bytes_.get(), kPage), 0u);
 }
 
-TEST_F(DirectFileTest, OfAMissingFileIsAnErrorWithThePath) {
+TEST_F(DirectFiles, AMissingFileIsAnErrorWithThePath) {
   try {
     DirectFile("/nonexistent/file");
     FAIL();

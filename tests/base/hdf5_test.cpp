@@ -13,7 +13,7 @@ namespace {
 
 using namespace test;
 
-class Hdf5Test : public testing::Test {
+class Hdf5Files : public testing::Test {
  protected:
   // A group with an array of 5 u16 (its bytes 0..9) and one attribute of each kind.
   fs::path make(const std::string& name) {
@@ -48,7 +48,7 @@ std::string error_of(F&& f) {
   return "no error";
 }
 
-TEST_F(Hdf5Test, StructureAndAttributesComeBack) {
+TEST_F(Hdf5Files, StructureAndAttributesComeBack) {
   const Hdf5File file = Hdf5File::open(make("a.h5"));
   EXPECT_EQ(file.int_attribute("/", "count"), -7);
   EXPECT_EQ(file.double_attribute("/group", "rate"), 0.25);
@@ -60,7 +60,7 @@ TEST_F(Hdf5Test, StructureAndAttributesComeBack) {
   EXPECT_EQ(file.children("/"), std::vector<std::string>{"group"});
 }
 
-TEST_F(Hdf5Test, ArrayBytesAreAtItsOffset) {
+TEST_F(Hdf5Files, ArrayBytesAreAtItsOffset) {
   const fs::path path = make("a.h5");
   const Hdf5Array array = Hdf5File::open(path).array("/group/numbers");
   EXPECT_EQ(array.type, Hdf5Type::U16);
@@ -70,9 +70,9 @@ TEST_F(Hdf5Test, ArrayBytesAreAtItsOffset) {
   EXPECT_EQ(all.substr(array.offset, 10), std::string("\0\1\2\3\4\5\6\7\10\11", 10));
 }
 
-TEST_F(Hdf5Test, EqualContentIsEqualBytes) { EXPECT_EQ(read_file(make("a.h5")), read_file(make("b.h5"))); }
+TEST_F(Hdf5Files, EqualContentIsEqualBytes) { EXPECT_EQ(read_file(make("a.h5")), read_file(make("b.h5"))); }
 
-TEST_F(Hdf5Test, EmptyArrayHasNoBytes) {
+TEST_F(Hdf5Files, EmptyArrayHasNoBytes) {
   const fs::path path = directory_ / "empty.h5";
   Hdf5File file = Hdf5File::create(path);
   const int64_t shape[] = {0};
@@ -81,7 +81,7 @@ TEST_F(Hdf5Test, EmptyArrayHasNoBytes) {
   EXPECT_EQ(Hdf5File::open(path).array("/none").bytes, 0u);
 }
 
-TEST_F(Hdf5Test, ForeignAndTruncatedFilesAreNamed) {
+TEST_F(Hdf5Files, ForeignAndTruncatedFilesAreNamed) {
   const fs::path text = directory_ / "text.h5";
   write_file_atomically(text, "this is not HDF5 at all");
   EXPECT_NE(error_of([&] { Hdf5File::open(text); }).find("text.h5: open the file: HDF5 says: "), std::string::npos);
@@ -91,7 +91,7 @@ TEST_F(Hdf5Test, ForeignAndTruncatedFilesAreNamed) {
   EXPECT_NE(error_of([&] { Hdf5File::open(directory_ / "no.h5"); }).find("No such file"), std::string::npos);
 }
 
-TEST_F(Hdf5Test, MissingAndIllTypedAttributesAreNamed) {
+TEST_F(Hdf5Files, MissingAndIllTypedAttributesAreNamed) {
   const Hdf5File file = Hdf5File::open(make("a.h5"));
   EXPECT_NE(error_of([&] { file.int_attribute("/", "nothing"); }).find("attribute nothing of /"), std::string::npos);
   EXPECT_NE(error_of([&] { file.int_attribute("/group", "rate"); }).find("integer"), std::string::npos);
@@ -99,7 +99,7 @@ TEST_F(Hdf5Test, MissingAndIllTypedAttributesAreNamed) {
   EXPECT_NE(error_of([&] { file.array("/group"); }).find("array /group"), std::string::npos);
 }
 
-TEST_F(Hdf5Test, ChunkedArraysAreRefused) {
+TEST_F(Hdf5Files, ChunkedArraysAreRefused) {
   const fs::path path = directory_ / "chunked.h5";
   const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   const hsize_t extent = 8;
@@ -111,17 +111,17 @@ TEST_F(Hdf5Test, ChunkedArraysAreRefused) {
   EXPECT_NE(error_of([&] { Hdf5File::open(path).array("/x"); }).find("contiguous"), std::string::npos);
 }
 
-TEST_F(Hdf5Test, ErrorsPrintNothing) {
+TEST_F(Hdf5Files, ErrorsPrintNothing) {
   testing::internal::CaptureStderr();
   error_of([&] { Hdf5File::open(make("a.h5")).int_attribute("/", "nothing"); });
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
-TEST_F(Hdf5Test, UnwritableTargetIsAnError) {
+TEST_F(Hdf5Files, UnwritableTargetIsAnError) {
   EXPECT_NE(error_of([&] { Hdf5File::create(directory_ / "no" / "a.h5"); }).find("create the file"), std::string::npos);
 }
 
-TEST_F(Hdf5Test, LargeArraysBeginWhereTheyAreAskedTo) {
+TEST_F(Hdf5Files, LargeArraysBeginWhereTheyAreAskedTo) {
   const fs::path path = directory_ / "aligned.h5";
   Hdf5File file = Hdf5File::create(path, 4096);
   const int64_t large[] = {5000}, small[] = {5};

@@ -19,7 +19,7 @@ TEST(Json, IsReadInEitherOrder) {
   EXPECT_EQ(parse_json<nlohmann::ordered_json>(R"({"b": 1, "a": [2]})", "here").dump(), R"({"b":1,"a":[2]})");
 }
 
-TEST(Json, WhatIsNoneIsRefusedWithItsPlace) {
+TEST(Json, InvalidJsonIsRefusedWithItsPlace) {
   const auto error = [](std::string_view text) { return error_of([&] { parse_json(text, "t.json"); }); };
   EXPECT_THAT(error(""), StartsWith("t.json: no valid JSON at byte 1: "));
   EXPECT_THAT(error("{\"a\": 1,}"), StartsWith("t.json: no valid JSON at byte 9: "));
@@ -27,7 +27,7 @@ TEST(Json, WhatIsNoneIsRefusedWithItsPlace) {
   EXPECT_THAT(error("[1] 2"), StartsWith("t.json: no valid JSON at byte 5: "));
 }
 
-TEST(Json, NoNameIsThereTwice) {
+TEST(Json, DuplicateNamesAreRefused) {
   const auto error = [](std::string_view text) { return error_of([&] { parse_json(text, "t.json"); }); };
   EXPECT_EQ(error(R"({"a": {"b": 1}, "b": [{"a": 1}, {"a": 2}], "c": {"b": 1}})"), "no error");
   EXPECT_EQ(error(R"({"a": 1, "c": {"a": 2}, "a": 3})"), "t.json: \"a\" is there twice");

@@ -11,7 +11,7 @@ namespace {
 const std::vector<std::string> kNames = {"decoder.embedding.tokens", "decoder.0.attention.qkv.weight",
                                          "decoder.11.ffn.up.bias", "decoder.final_norm.weight"};
 
-TEST(NamePatterns, AreThoseOfAShell) {
+TEST(NamePatterns, MatchAsShellPatternsDo) {
   EXPECT_TRUE(matches_pattern("decoder.embedding.*", kNames[0]));
   EXPECT_TRUE(matches_pattern("decoder.[0-5].*", kNames[1]));
   EXPECT_FALSE(matches_pattern("decoder.[0-5].*", kNames[2]));
@@ -20,7 +20,7 @@ TEST(NamePatterns, AreThoseOfAShell) {
   EXPECT_FALSE(matches_pattern("decoderXembedding.tokens", kNames[0])) << "a dot is a dot";
 }
 
-TEST(NamePatterns, OneThatMatchesNothingIsAnErrorWithTheNearest) {
+TEST(NamePatterns, APatternWithoutAMatchIsAnErrorWithTheNearestName) {
   EXPECT_NO_THROW(require_match("train.freeze", "*.qkv.*", "parameter", kNames));
   try {
     require_match("train.freeze", "decoder.embeding.*", "parameter", kNames);

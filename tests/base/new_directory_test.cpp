@@ -72,7 +72,7 @@ TEST(NewDirectory, LeavesNothingUnlessItIsCommitted) {
   EXPECT_THAT(names_in(scratch.path()), UnorderedElementsAre());
 }
 
-TEST(NewDirectory, NeverTouchesWhatItHasNotMade) {
+TEST(NewDirectory, NeverTouchesForeignFiles) {
   const Scratch scratch;
   for (const char* name : {"out.tmp", "out.parts", ".out", ".out.tmp"}) {
     fs::create_directory(scratch / name);
@@ -130,7 +130,7 @@ bool refuse_renameat2() {
   return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-TEST(NewDirectory, ReplacesNothingWhereTheFileSystemCannotPromiseIt) {
+TEST(NewDirectory, ReplacesNothingIfTheFileSystemCannotGuaranteeIt) {
   const Scratch scratch;
   const auto result = in_child([&] {
     EXPECT_TRUE(refuse_renameat2());

@@ -28,7 +28,7 @@ std::vector<int> threads_of_all(const std::vector<ProcessorSet>& masks) {
   return threads;
 }
 
-TEST(ProcessorSet, HoldsWhatWasAddedAndSaysSo) {
+TEST(ProcessorSet, HoldsAndListsWhatWasAdded) {
   ProcessorSet set = set_of({0, 1, 2, 3, 8, 63, 64, ProcessorSet::kLimit - 1});
   EXPECT_EQ(set.size(), 8);
   EXPECT_TRUE(set.holds(63));

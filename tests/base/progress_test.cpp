@@ -22,7 +22,7 @@ std::string written(F&& body) {
   return testing::internal::GetCapturedStderr();
 }
 
-TEST(Progress, ElsewhereThanOnATerminalItWritesWholeLines) {
+TEST(Progress, AFileGetsWholeLines) {
   const std::string text = written([] {
     Progress progress(true, 0);
     progress.show("step 1/3");
@@ -33,7 +33,7 @@ TEST(Progress, ElsewhereThanOnATerminalItWritesWholeLines) {
   EXPECT_EQ(text, "step 1/3\nstep 2/3\nstep 3/3\n");
 }
 
-TEST(Progress, ElsewhereItIsQuietBetweenLines) {
+TEST(Progress, AFileGetsNothingBetweenLines) {
   const std::string text = written([] {
     Progress progress(true, 3600);
     for (int i = 1; i <= 1000; ++i) progress.show("step " + std::to_string(i), i == 1000);
@@ -45,7 +45,7 @@ TEST(Progress, OtherRanksAreSilent) {
   EXPECT_EQ(written([] { Progress(false, 0).show("step 1", true); }), "");
 }
 
-TEST(Progress, OnATerminalOneLineIsRewritten) {
+TEST(Progress, ATerminalHasOneLineRewritten) {
   const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
   if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0) GTEST_SKIP() << "no pseudo-terminal here";
   const int other = open(ptsname(terminal), O_RDWR | O_NOCTTY);

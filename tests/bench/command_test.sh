@@ -4,33 +4,15 @@
 # usage: command_test.sh WEFT SCRATCH
 set -euo pipefail
 weft=$1 scratch=$2
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-source "$root/tests/launch/common.sh"
+# shellcheck source=tests/launch/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../launch/common.sh"
 begin_in "$scratch"
 small=(--set model.layers=1 --set model.width=32 --set batch.sequences=2)
 
-expect() { # STATUS TEXT COMMAND...
-  local status=0 wanted=$1 text=$2 output
-  shift 2
-  output=$("$@" 2>&1) || status=$?
-  if [[ $status != "$wanted" || $output != *"$text"* ]]; then
-    echo "line ${BASH_LINENO[0]}: status $status and output: $output"
-    exit 1
-  fi
-}
-
-# What is kept of a measurement names no folder of this machine.
-names_no_folder() {
-  if grep -q "$PWD" "$1"; then
-    echo "$1 names $PWD"
-    exit 1
-  fi
-}
-
-expect 0 'MFU: n/a' "$weft" bench --model char "${small[@]}" --steps 2 --warmup 1 --json one.json
-grep -q '"ceiling_share": 0\.' one.json
-grep -q '"format": 1' one.json
-expect 0 'peak: not measured' "$weft" bench --model char "${small[@]}" --steps 1 --no-peak \
+expect 0 'MFU: n/a' -- "$weft" bench --model char "${small[@]}" --steps 2 --warmup 1 --json one.json
+matches one.json '"ceiling_share": 0\.'
+matches one.json '"format": 1'
+expect 0 'peak: not measured' -- "$weft" bench --model char "${small[@]}" --steps 1 --no-peak \
   --set train.precision=bf16
 
 # A job whose data nobody has prepared.
@@ -43,47 +25,49 @@ model: {encoder_layers: 1, layers: 1, width: 32, heads: 2, max_length: 64}
 batch: {order: bucketed, tokens: 200}
 train: {max_steps: 5}
 YAML
-expect 0 'lengths of four dice' "$weft" bench job.yaml --steps 2 --no-peak
-expect 0 'dp 2 x tp 1' on_ranks 2 "$weft" bench job.yaml --steps 2 --no-peak \
+expect 0 'lengths of four dice' -- "$weft" bench job.yaml --steps 2 --no-peak
+expect 0 'dp 2 x tp 1' -- on_ranks 2 "$weft" bench job.yaml --steps 2 --no-peak \
   --json two.json
-[[ $(grep -c '"total":' two.json) == 3 ]] # two steps and their mean, written by one rank
+matches two.json '"total":' 3 # two steps and their mean, written by one rank
 
 # With a dataset, lengths are its own.
 for i in {1..40}; do printf 'a b c %s\td e %s\n' "$i" "$i"; done >nothing.tsv
 "$weft" prepare job.yaml 2>/dev/null
-expect 0 'lengths of nowhere' "$weft" bench job.yaml --steps 1 --no-peak
+expect 0 'lengths of nowhere' -- "$weft" bench job.yaml --steps 1 --no-peak
 
 # Decoding.
 decode=(bench-decode --model char "${small[@]}" --new-tokens 5 --prompt-tokens 4 --repeats 1)
-expect 0 '2 texts of 4 + 5 tokens, beam 3' "$weft" "${decode[@]}" --batch 2 --beam 3 --weights int8 --json decode.json
-grep -q '"weights": "int8"' decode.json
-grep -q '"bandwidth_share": 0\.' decode.json
-expect 0 'read bandwidth: not measured' "$weft" "${decode[@]}" --no-bandwidth --operations
-expect 2 'lower --new-tokens or --prompt-tokens' "$weft" bench-decode --model char --prompt-tokens 64
-expect 2 'language model' "$weft" bench-decode --model transformer-tiny
-expect 2 '--weights' "$weft" "${decode[@]}" --weights int4
+expect 0 '2 texts of 4 + 5 tokens, beam 3' -- "$weft" "${decode[@]}" --batch 2 --beam 3 --weights int8 --json decode.json
+matches decode.json '"weights": "int8"'
+matches decode.json '"bandwidth_share": 0\.'
+expect 0 'read bandwidth: not measured' -- "$weft" "${decode[@]}" --no-bandwidth --operations
+expect 2 'lower --new-tokens or --prompt-tokens' -- "$weft" bench-decode --model char --prompt-tokens 64
+expect 2 'language model' -- "$weft" bench-decode --model transformer-tiny
+expect 2 '--weights' -- "$weft" "${decode[@]}" --weights int4
 
-expect 2 'one job file or one --model' "$weft" bench
-expect 2 'one job file or one --model' "$weft" bench job.yaml --model char
-expect 2 'use one of gpt2-124m' "$weft" bench --model gpt5
-expect 2 'model.heads' "$weft" bench --model char --set model.heads=3
-expect 2 'unknown key' "$weft" bench --model char --set model.heds=4
-expect 2 '--steps' "$weft" bench --model char --steps 0
+expect 2 'one job file or one --model' -- "$weft" bench
+expect 2 'one job file or one --model' -- "$weft" bench job.yaml --model char
+expect 2 'use one of gpt2-124m' -- "$weft" bench --model gpt5
+expect 2 'model.heads' -- "$weft" bench --model char --set model.heads=3
+expect 2 'unknown key' -- "$weft" bench --model char --set model.heds=4
+expect 2 '--steps' -- "$weft" bench --model char --steps 0
 echo '65 3' >long.txt
 echo x >bad.txt
-expect 2 'give shorter rows' "$weft" bench job.yaml --no-peak --lengths long.txt
-expect 3 ':1: expected two numbers' "$weft" bench job.yaml --no-peak --lengths bad.txt
-expect 3 'no-folder' "$weft" bench --model char "${small[@]}" --steps 1 --no-peak --json no-folder/x.json
+expect 2 'give shorter rows' -- "$weft" bench job.yaml --no-peak --lengths long.txt
+expect 3 ':1: expected two numbers' -- "$weft" bench job.yaml --no-peak --lengths bad.txt
+expect 3 'no-folder' -- "$weft" bench --model char "${small[@]}" --steps 1 --no-peak --json no-folder/x.json
 
 if command -v python3 >/dev/null; then
-  expect 0 "of one rank's" python3 -B "$root/bench/cpu/replicas.py" --weft "$weft" --model char --steps 1 --repeats 1 \
+  expect 0 "of one rank's" -- python3 -B "$root/bench/cpu/replicas.py" --weft "$weft" --model char --steps 1 --repeats 1 \
     --threads 2 --out replicas.json --raw raw.json
-  [[ $(grep -c '"dp": 2' raw.json) == 1 && $(grep -c '"dp": 1' raw.json) == 1 ]]
-  [[ $(grep -c '"exposed_share": {"median": ' replicas.json) == 1 ]]
-  names_no_folder replicas.json
-  expect 0 "of dd's rate" python3 -B "$root/bench/cpu/saves.py" --weft "$weft" --model tiny --every 3 --repeats 2 --out saves.json \
+  matches raw.json '"dp": 2' 1
+  matches raw.json '"dp": 1' 1
+  matches replicas.json '"exposed_share": \{"median": ' 1
+  lacks replicas.json "$PWD" # results name no folder of this machine
+  expect 0 "of dd's rate" -- python3 -B "$root/bench/cpu/saves.py" --weft "$weft" --model tiny --every 3 --repeats 2 --out saves.json \
     --raw raw.json
-  [[ $(grep -c '"snapshot_ms"' raw.json) == 3 && $(grep -c '"snapshot_ms": {"median": ' saves.json) == 1 ]]
-  names_no_folder saves.json
+  matches raw.json '"snapshot_ms"' 3
+  matches saves.json '"snapshot_ms": \{"median": ' 1
+  lacks saves.json "$PWD"
 fi
 echo "bench: all as expected"

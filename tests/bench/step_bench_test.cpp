@@ -123,7 +123,7 @@ TEST(StepBench, ThePeakIsAProductOfTheSameRun) {
   EXPECT_EQ(context.memory().use().lent, 0u);
 }
 
-TEST(StepBench, JsonFieldsAreDocumentedAndUnknownOnesNull) {
+TEST(StepBench, JsonFieldsAreDocumentedAndUnknownValuesAreNull) {
   const BenchReport r = bench(small_gpt(), {.vocabulary = 50}, {.warmup = 0, .steps = 1, .peak = false});
   const auto json = to_json(r);
   EXPECT_TRUE(json["ceiling_gflops"].is_null());
@@ -138,7 +138,7 @@ TEST(StepBench, JsonFieldsAreDocumentedAndUnknownOnesNull) {
   for (const std::string& name : names) EXPECT_NE(page.find("`" + name + "`"), std::string::npos) << name;
 }
 
-TEST(StepBench, ThePageSaysWhatIsNotKnown) {
+TEST(StepBench, UnknownFiguresAreNamedOnThePage) {
   BenchReport r = bench(small_gpt(), {.vocabulary = 50}, {.warmup = 2, .steps = 1, .peak = false});
   const std::string text = describe(r);
   for (const char* part : {"1 steps after 2", "compute", "exposed communication", "control", "optimizer", "data wait",

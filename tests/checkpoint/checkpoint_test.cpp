@@ -13,7 +13,7 @@
 #include "checkpoint/retention.h"
 #include "checkpoint/writer.h"
 #include "parallel/local/in_process.h"
-#include "tests/checkpoint/small_model.h"
+#include "tests/checkpoint/fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/small_disk.h"
 
@@ -28,7 +28,7 @@ struct Reader {
 };
 
 // Any layout reads any checkpoint, whatever its replicas divide; a vocabulary that tp does not divide included.
-TEST_F(CheckpointTest, EveryLayoutReadsEveryOther) {
+TEST_F(Checkpoints, EveryLayoutReadsEveryOther) {
   std::vector<Reader> all = {{{2, 1}, true}, {{4, 1}, true}, {{2, 2}, true}, {{4, 4}, true}};
   for (const int dp : {1, 2, 4}) {
     for (const int tp : {1, 2, 4}) all.push_back({{dp, tp}});
@@ -77,7 +77,7 @@ TEST(CutFlat, PiecesHoldTheirElementsInOrder) {
 }
 
 // On the layout that saved it, a rank looks into its own file and into that which has what tp replicates.
-TEST_F(CheckpointTest, EachRankLooksIntoItsOwnFile) {
+TEST_F(Checkpoints, EachRankLooksIntoItsOwnFile) {
   const fs::path path = save(directory_, {2, 2}, 1, 77, {}, true);
   run_in_process({2, 2}, [&](Mesh& mesh, int) {
     Context context;
@@ -94,7 +94,7 @@ TEST_F(CheckpointTest, EachRankLooksIntoItsOwnFile) {
 }
 
 // Of an array that another layout wrote, the blocks around what is needed are read, and their checksums compared.
-TEST_F(CheckpointTest, OfAnArrayTheBlocksAroundWhatIsNeededAreRead) {
+TEST_F(Checkpoints, OnlyBlocksAroundTheNeededElementsAreRead) {
   const Shape shape{8192, 1024};  // 32 MiB
   Context context;
   const auto world = single_communicator(MeshAxis::World);
@@ -113,7 +113,7 @@ TEST_F(CheckpointTest, OfAnArrayTheBlocksAroundWhatIsNeededAreRead) {
 }
 
 // A watchdog must see that long reading and writing gets on.
-TEST_F(CheckpointTest, LongWorkShowsProgress) {
+TEST_F(Checkpoints, LongWorkShowsProgress) {
   const Shape shape{8192, 1024};  // 32 MiB
   std::atomic<int> signs = 0;
   const auto count = [&] { ++signs; };
@@ -137,7 +137,7 @@ TEST_F(CheckpointTest, LongWorkShowsProgress) {
 }
 
 // Memory beyond the state itself is one piece of an array, here 1 of 40 MiB.
-TEST_F(CheckpointTest, ReadingTakesLittleMemory) {
+TEST_F(Checkpoints, ReadingTakesLittleMemory) {
   const Shape shape{10240, 1024};
   in_child([&] {
     Context context;
@@ -166,7 +166,7 @@ TEST_F(CheckpointTest, ReadingTakesLittleMemory) {
   EXPECT_EQ(result, ChildResult::Passed);
 }
 
-TEST_F(CheckpointTest, WithoutAManifestItIsNone) {
+TEST_F(Checkpoints, ADirectoryWithoutAManifestIsNotACheckpoint) {
   const fs::path path = save(directory_, {1, 1}, 5, 1);
   EXPECT_EQ(list_checkpoints(directory_), std::vector<fs::path>{path});
   fs::remove(path / "manifest.json");
@@ -181,7 +181,7 @@ TEST_F(CheckpointTest, WithoutAManifestItIsNone) {
 }
 
 // A flipped bit or a cut file is found and named, and the one before is taken.
-TEST_F(CheckpointTest, DamageIsFoundAndTheOneBeforeIsTaken) {
+TEST_F(Checkpoints, DamageIsFoundAndThePreviousCheckpointIsTaken) {
   const fs::path older = save(directory_, {2, 1}, 5, 1), newer = save(directory_, {2, 1}, 6, 2);
   EXPECT_EQ(latest_valid(directory_)->path(), newer);
   const CheckpointManifest manifest = read_checkpoint_manifest(newer);
@@ -201,7 +201,7 @@ TEST_F(CheckpointTest, DamageIsFoundAndTheOneBeforeIsTaken) {
 }
 
 // Every byte of it: a digit that became another one may still make sense.
-TEST_F(CheckpointTest, ADamagedIndexIsNamed) {
+TEST_F(Checkpoints, ADamagedIndexIsNamed) {
   const fs::path path = save(directory_, {1, 1}, 5, 1);
   const CheckpointFile stored = read_checkpoint_manifest(path).files.at(0);
   for (uint64_t at = 0; at < stored.index.bytes; ++at) {
@@ -213,7 +213,7 @@ TEST_F(CheckpointTest, ADamagedIndexIsNamed) {
   EXPECT_EQ(error_of([&] { read_index(path, stored); }), "no error");
 }
 
-TEST_F(CheckpointTest, MutatedManifestsAreDataErrors) {
+TEST_F(Checkpoints, MutatedManifestsAreDataErrors) {
   const fs::path path = save(directory_, {1, 1}, 5, 1);
   const std::string text = read_file(path / "manifest.json");
   std::mt19937 random(3);
@@ -227,7 +227,7 @@ TEST_F(CheckpointTest, MutatedManifestsAreDataErrors) {
   }
 }
 
-TEST_F(CheckpointTest, MissingAndMisshapenTensorsAreNamed) {
+TEST_F(Checkpoints, MissingAndMisshapenTensorsAreNamed) {
   const fs::path path = save(directory_, {1, 1}, 5, 1);
   Context context;
   const Checkpoint checkpoint = Checkpoint::open(path);
@@ -246,7 +246,7 @@ TEST_F(CheckpointTest, MissingAndMisshapenTensorsAreNamed) {
 }
 
 // The previous checkpoint stays, nothing half-written does, and every rank throws the reason.
-TEST_F(CheckpointTest, AFailureOnOneRankLosesNothing) {
+TEST_F(Checkpoints, AFailureOnOneRankLosesNothing) {
   const fs::path path = save(directory_, {2, 1}, 5, 1);
   // The write fails on one rank alone.
   const MeshLayout layout{2, 1};
@@ -289,14 +289,14 @@ TEST(Retention, KeepsLatestEpochsAndBest) {
   EXPECT_TRUE(superseded({}, {.keep_last = 1}).empty());
 }
 
-TEST_F(CheckpointTest, RetentionDeletesWhatIsSuperseded) {
+TEST_F(Checkpoints, RetentionDeletesWhatIsSuperseded) {
   for (int64_t s = 1; s <= 4; ++s) save(directory_, {1, 1}, s, 1, {.epoch_end = s == 2});
   apply_retention(directory_, {.keep_last = 1, .keep_epochs = 1});
   EXPECT_EQ(list_checkpoints(directory_),
             (std::vector<fs::path>{checkpoint_path(directory_, 2), checkpoint_path(directory_, 4)}));
 }
 
-TEST_F(CheckpointTest, AverageIsTheMean) {
+TEST_F(Checkpoints, AverageIsTheMean) {
   const std::vector<fs::path> paths = {save(directory_, {1, 1}, 1, 1), save(directory_, {2, 1}, 2, 2)};
   const fs::path out = directory_ / "mean";
   average_checkpoints(checkpoints_to_average({directory_}, 0), out);

@@ -9,7 +9,7 @@
 
 #include "checkpoint/run_state.h"
 #include "kernels/ops/elementwise.h"
-#include "tests/checkpoint/small_model.h"
+#include "tests/checkpoint/fixture.h"
 #include "tests/support/error_of.h"
 
 namespace weft {
@@ -42,9 +42,9 @@ struct Saved {
   CheckpointWriter writer;
 };
 
-class CudaSave : public CheckpointTest {};
+class CudaSave : public Checkpoints {};
 
-TEST_F(CudaSave, WhatChangesRightAfterItBeganIsNotInTheFile) {
+TEST_F(CudaSave, ChangesAfterTheStartOfASaveAreNotInTheFile) {
   Context cpu, cuda(Device{DeviceKind::Cuda});
   Saved expected(cpu, directory_ / "cpu"), found(cuda, directory_ / "cuda");
   expected.start(1);
@@ -57,7 +57,7 @@ TEST_F(CudaSave, WhatChangesRightAfterItBeganIsNotInTheFile) {
 }
 
 // The run ended by an error while a save was under way: its model, and the memory that is copied to, are gone at once.
-TEST_F(CudaSave, OneThatIsNeverFinishedLeavesInOrder) {
+TEST_F(CudaSave, AnUnfinishedSaveEndsInOrder) {
   Context cuda(Device{DeviceKind::Cuda});
   {
     Saved saved(cuda, directory_);

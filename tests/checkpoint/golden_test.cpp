@@ -26,7 +26,7 @@ class GoldenCheckpoint : public testing::TestWithParam<int> {
   const fs::path path_ = golden_ / fmt::format("checkpoint-v{}", GetParam());
 };
 
-TEST_P(GoldenCheckpoint, IsIntactAndSaysWhatItIs) {
+TEST_P(GoldenCheckpoint, IsIntactAndDescribesItself) {
   const CheckpointManifest manifest = Checkpoint::open(path_).manifest();
   verify_checkpoint(path_, manifest);
   EXPECT_EQ(manifest.step, 4);
@@ -49,7 +49,7 @@ TEST_P(GoldenCheckpoint, HoldsTheTensorsThatWereSaved) {
 }
 
 // What works on checkpoints takes them from different versions.
-TEST(GoldenCheckpoints, OfDifferentVersionsAreAveraged) {
+TEST(GoldenCheckpoints, DifferentVersionsAreAveraged) {
   const fs::path golden = source_dir() / "tests" / "checkpoint" / "golden";
   const Scratch scratch;
   average_checkpoints({golden / "checkpoint-v1", golden / "checkpoint-v2"}, scratch / "mean");

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/hash.h"
-#include "tests/checkpoint/small_model.h"
+#include "tests/checkpoint/fixture.h"
 #include "tests/support/deep_json.h"
 #include "tests/support/error_of.h"
 
@@ -20,7 +20,7 @@ std::string manifest_with(const std::string& body) {
 }
 
 // All of it, or a member of one that is sound and has the right checksum.
-TEST_F(CheckpointTest, NoDepthOfAManifestOverflowsTheStack) {
+TEST_F(Checkpoints, NoDepthOfAManifestOverflowsTheStack) {
   const fs::path good = save(directory_, {1, 1}, 1, 1, {}, false, 7);
   const fs::path bad = directory_ / "step-00000002", manifest = manifest_path(bad);
   fs::copy(good, bad);
@@ -35,7 +35,7 @@ TEST_F(CheckpointTest, NoDepthOfAManifestOverflowsTheStack) {
   }
 }
 
-TEST_F(CheckpointTest, NoDepthOfAnIndexOverflowsTheStack) {
+TEST_F(Checkpoints, NoDepthOfAnIndexOverflowsTheStack) {
   for (const std::string& deep : deepest_values()) {
     for (const char* text : {"{}", R"({{"block_bytes":{}}})", R"({{"block_bytes":8,"tensors":[{}],"arrays":[]}})"}) {
       EXPECT_THAT(error_of([&] { parse_index(fmt::format(fmt::runtime(text), deep), 1000); }),

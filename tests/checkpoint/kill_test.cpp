@@ -11,7 +11,7 @@
 
 #include "checkpoint/retention.h"
 #include "checkpoint/run_state.h"
-#include "tests/checkpoint/small_model.h"
+#include "tests/checkpoint/fixture.h"
 #include "tests/support/scratch.h"
 
 namespace weft {
@@ -48,7 +48,7 @@ int kills() {
   return text ? std::atoi(text) : 25;
 }
 
-TEST(Kill, AtAnyInstantACompleteCheckpointIsThere) {
+TEST(Kill, ACompleteCheckpointSurvivesAnyInstant) {
   const Scratch scratch;
   std::mt19937 random(11);
   int64_t last = 0;

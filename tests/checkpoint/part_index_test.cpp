@@ -45,7 +45,7 @@ TEST(PartIndex, IsAsLongWhateverTheChecksumsAre) {
   EXPECT_EQ(index_text(index).size(), length);
 }
 
-TEST(PartIndex, WhatCannotBeIsRefused) {
+TEST(PartIndex, ImpossibleIndexesAreRefused) {
   const std::string right = index_text(small_index());
   const auto error_with = [&](const std::string& from, const std::string& to, uint64_t file_bytes = 1000) {
     std::string text = right;

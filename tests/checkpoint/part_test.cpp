@@ -27,7 +27,7 @@ std::vector<StoredArray> arrays() {
 
 // Large arrays go past the system's memory if they begin on a page, and the ordinary way if they do not: the file is
 // the same.
-TEST(CheckpointPart, IsTheSameHoweverItsBytesGoThere) {
+TEST(CheckpointPart, BytesDoNotDependOnHowTheyAreWritten) {
   const Scratch scratch;
   const size_t most = size_t{4} << 20, pages = most + 2 * DirectFile::kPage;
   const std::unique_ptr<std::byte, decltype(&std::free)> memory(

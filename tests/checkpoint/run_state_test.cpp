@@ -39,7 +39,7 @@ TEST(RunState, ComesBackBitForBit) {
   EXPECT_EQ(through_text({}), RunState{});  // never evaluated: an infinite best loss
 }
 
-TEST(RunState, OfOlderBuildsLacksWhatCameLater) {
+TEST(RunState, StatesOfOlderBuildsLackLaterFields) {
   Json json = to_json(some_state());
   for (const char* key : {"next_learning_rate", "evaluation_left", "rollbacks", "best_score"}) json.erase(key);
   const RunState state = run_state_from(json, "here");
@@ -51,7 +51,7 @@ TEST(RunState, OfOlderBuildsLacksWhatCameLater) {
   EXPECT_EQ(run_state_from(json, "here").best_score, 12.5);
 }
 
-TEST(RunState, WhatCannotBeReadSaysWhere) {
+TEST(RunState, UnreadableStatesAreErrorsWithTheirPlace) {
   const auto error_with = [](const std::string& key, const Json& value) {
     Json json = to_json(some_state());
     if (value.is_discarded()) {

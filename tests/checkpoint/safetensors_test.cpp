@@ -208,7 +208,7 @@ TEST_F(ShardedSafetensors, AreRead) {
   }
 }
 
-TEST_F(ShardedSafetensors, WhatContradictsTheIndexIsRefused) {
+TEST_F(ShardedSafetensors, FilesThatContradictTheIndexAreRefused) {
   const std::string ab = R"("a":"one.safetensors","b":"one.safetensors")";
   EXPECT_THAT(error("[]"), HasSubstr("expected an object with weight_map"));
   EXPECT_THAT(error(R"({"weight_map":{}})"), HasSubstr("it names no tensor"));

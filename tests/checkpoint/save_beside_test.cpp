@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "checkpoint/run_state.h"
 #include "kernels/ops/elementwise.h"
-#include "tests/checkpoint/small_model.h"
+#include "tests/checkpoint/fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/small_disk.h"
 
@@ -79,10 +79,10 @@ struct SavingRank {
   CheckpointWriter writer;
 };
 
-class SaveBeside : public CheckpointTest {};
+class SaveBeside : public Checkpoints {};
 
 // If no copy has begun when the copied tensors are about to change, the thread that changes them copies them first.
-TEST(Snapshots, WhoeverAwaitsThemMakesThem) {
+TEST(Snapshots, AwaitingSnapshotsMakesTheCopies) {
   Context context;
   const int64_t elements = 3 << 20;
   const Tensor x = context.zeros({elements}, DType::F32), copy = context.zeros({elements}, DType::F32);
@@ -134,7 +134,7 @@ TEST_F(SaveBeside, AllRanksFinishTogether) {
 }
 
 // The lowest rank that failed speaks for all, and the others' parts go with its own.
-TEST_F(SaveBeside, OneThatFailsEndsTheSaveOfAll) {
+TEST_F(SaveBeside, AFailedRankEndsTheSaveOfAll) {
   run_in_process({3, 1}, [&](Mesh& mesh, int rank) {
     SavingRank me(mesh, directory_);
     auto arrays = owned_arrays(me.registry, std::vector<NamedBuffer>{{"master", me.registry.master()}});
@@ -171,7 +171,7 @@ TEST_F(SaveBeside, WhatComesAfterTheCommitRunsBesideTheRank) {
 
 // A run that ends by an error does not wait for its save: of a hundred tensors, that a slow disk takes one by one, most
 // are never written, and what there is of them looks like no checkpoint.
-TEST_F(SaveBeside, OneThatIsGivenUpEndsAtOnce) {
+TEST_F(SaveBeside, AnAbandonedSaveEndsAtOnce) {
   constexpr int kTensors = 200;
   std::atomic<int> written = 0;
   {

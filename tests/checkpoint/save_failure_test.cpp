@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "checkpoint/retention.h"
 #include "checkpoint/space.h"
-#include "tests/checkpoint/small_model.h"
+#include "tests/checkpoint/fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/scratch.h"
 #include "tests/support/small_disk.h"
@@ -33,7 +33,7 @@ void expect_only(const fs::path& directory, int64_t step) {
 }
 
 // The disk fills up at every stage of a save in turn: structure, payload, parts, attachments, manifest.
-TEST(SaveFailure, AFullDiskLosesNothingAndIsTold) {
+TEST(SaveFailure, AFullDiskLosesNothingAndIsReported) {
   const Scratch scratch;
   const auto result = on_small_disk(scratch.path(), 1 << 20, [&] {
     save(scratch.path(), {2, 1}, 1, 1);
@@ -56,7 +56,7 @@ TEST(SaveFailure, AFullDiskLosesNothingAndIsTold) {
 }
 
 // A file that may not grow: the write comes back short, then fails.
-TEST(SaveFailure, ALimitOnFileSizesLosesNothingAndIsTold) {
+TEST(SaveFailure, ALimitOnFileSizesLosesNothingAndIsReported) {
   const Scratch scratch;
   const auto result = in_child([&] {
     save(scratch.path(), {2, 1}, 1, 1);
@@ -82,7 +82,7 @@ TEST(SaveFailure, ALimitOnFileSizesLosesNothingAndIsTold) {
   EXPECT_EQ(result, ChildResult::Passed);
 }
 
-TEST(SaveFailure, ADirectoryBelowAFileIsTold) {
+TEST(SaveFailure, ADirectoryBelowAFileIsReported) {
   const Scratch scratch;
   scratch.write("file", "x");
   EXPECT_THAT(save_error(scratch / "file", 1), HasSubstr("create " + (scratch / "file").string()));
@@ -118,7 +118,7 @@ TEST(Space, AnEstimateIsALittleMoreThanWhatIsWritten) {
   EXPECT_LE(estimate, written + (100 << 10));
 }
 
-TEST(Unfinished, WhatKillsLeftIsCleared) {
+TEST(Unfinished, LeftoversOfKilledSavesAreCleared) {
   const Scratch scratch;
   const fs::path whole = save(scratch.path(), {1, 1}, 7, 1);
   const auto copy_as = [&](const std::string& name) {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "checkpoint/retention.h"
-#include "tests/checkpoint/small_model.h"
+#include "tests/checkpoint/fixture.h"
 #include "tests/support/scratch.h"
 
 namespace weft {
@@ -11,7 +11,7 @@ namespace {
 
 using namespace test;
 
-class SaveOrder : public CheckpointTest {
+class SaveOrder : public Checkpoints {
  protected:
   fs::path saved(int64_t step, int64_t sequence) const {
     return save(directory_, {1, 1}, step, 1, {}, false, sequence);
@@ -48,7 +48,7 @@ TEST_F(SaveOrder, ADamagedManifestIsLookedAtAndPassedOver) {
   EXPECT_EQ(latest_valid(directory_)->path(), at(20));
 }
 
-TEST_F(SaveOrder, WhatWasSavedLaterIsSetAside) {
+TEST_F(SaveOrder, LaterSavesAreSetAside) {
   saved(10, 1), saved(30, 2), saved(20, 3);
   EXPECT_EQ(set_aside_later(directory_, at(20), 4), std::vector<fs::path>{});
   const auto aside = [&](int64_t step) { return fs::path(at(step).string() + ".before-4"); };
@@ -83,7 +83,7 @@ TEST_F(SaveOrder, ACheckpointOfAnotherDirectorySetsAllAside) {
   EXPECT_TRUE(list_checkpoints(directory_).empty());
 }
 
-TEST_F(SaveOrder, WhatAnAttemptLeftUnfinishedIsCleared) {
+TEST_F(SaveOrder, UnfinishedSavesAreCleared) {
   const fs::path whole = saved(7, 1);
   const auto copy_as = [&](const std::string& name) {
     fs::copy(whole, directory_ / name, fs::copy_options::recursive);

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "checkpoint/average.h"
-#include "tests/checkpoint/small_model.h"
+#include "tests/checkpoint/fixture.h"
 #include "tests/support/error_of.h"
 
 namespace weft {
@@ -15,7 +15,7 @@ using namespace test;
 
 using testing::HasSubstr;
 
-struct WholeWriter : CheckpointTest {
+struct WholeWriter : Checkpoints {
   void SetUp() override {
     for (const char* theirs : {"out.tmp", "out.parts"}) {
       fs::create_directory(directory_ / theirs);

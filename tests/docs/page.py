@@ -20,7 +20,7 @@ class Block:
     text: str = ""
 
     def commands(self):
-        """Its commands as words, with the line on which each begins; a backslash or an open quote goes on."""
+        """Its commands as words, with the line on which each begins; a backslash or an open quote continues one."""
         joined, first = "", 0
         for number, line in enumerate(self.text.splitlines(), self.line + 1):
             first = first or number

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # run_page.sh on pages that are right and wrong, with a weft that only says what it was asked. usage: ... SCRATCH
 set -euo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 scratch=$1
-rm -rf "$scratch" && mkdir -p "$scratch"
+# shellcheck source=tests/support/shell.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../support/shell.sh"
+begin_in "$scratch"
 cat >"$scratch/weft" <<'END'
 #!/usr/bin/env bash
 echo "weft $*" >>"$WEFT_CALLS"
@@ -13,21 +14,15 @@ END
 chmod +x "$scratch/weft"
 export WEFT_CALLS=$scratch/calls
 
-# expect STATUS TEXT: the page on standard input.
-expect() {
-  local status=0 output
+# page STATUS TEXT: run_page.sh on the page on standard input.
+page() {
   cat >"$scratch/page.md"
   : >"$WEFT_CALLS"
-  output=$("$here/run_page.sh" "$scratch/weft" "$(realpath --relative-to="$here/../.." "$scratch/page.md")" \
-    "$scratch/run" 2>&1) || status=$?
-  [[ $status == "$1" && $output == *"$2"* ]] && return
-  echo "line ${BASH_LINENO[0]}: status $status, expected $1 and '$2' in: $output"
-  exit 1
+  expect "$1" "$2" -- "$root/tests/docs/run_page.sh" "$scratch/weft" \
+    "$(realpath --relative-to="$root" "$scratch/page.md")" "$scratch/run"
 }
-calls() { grep -qF -- "$1" "$WEFT_CALLS" || { echo "line ${BASH_LINENO[0]}: no call '$1' in: $(cat "$WEFT_CALLS")"; exit 1; }; }
-lacks() { ! grep -qF -- "$1" "$WEFT_CALLS" || { echo "line ${BASH_LINENO[0]}: a call '$1'"; exit 1; }; }
 
-expect 0 '3 blocks are as they say, 1 not run' <<'END'
+page 0 '3 blocks are as they say, 1 not run' <<'END'
 Text.
 ```sh
 weft doctor
@@ -51,24 +46,22 @@ weft never
 any output
 ```
 END
-calls 'weft doctor'
-calls 'weft train job.yaml --set train.max_steps='
-calls 'weft validate kept.yaml'
-lacks 'weft never'
+contains "calls" "$(<"$WEFT_CALLS")" 'weft doctor' 'weft train job.yaml --set train.max_steps=' 'weft validate kept.yaml'
+lacks "$WEFT_CALLS" 'weft never'
 
-expect 1 'page.md:3: the block that ends here fails' <<<$'```sh\nfalse; true\n```'
-expect 1 'page.md:3: the job that ends here fails' <<<$'```yaml\nname: wrong\n```'
-expect 1 'the preparation fails' <<<$'<!-- before: false -->\n```sh\ntrue\n```'
-expect 1 "say why it is not run" <<<$'<!-- not run: no -->\n```sh\ntrue\n```'
-expect 1 "stands above no block" <<<$'<!-- not run: it needs an hour -->\ntext\n```sh\ntrue\n```'
-expect 1 "stands above no block" <<<$'<!-- not run: it needs an hour -->'
-expect 1 "what is a block of 'bash'?" <<<$'```bash\ntrue\n```'
-expect 1 "a block of 'cpp' is never run" <<<$'<!-- not run: it needs an hour -->\n```cpp\nint x;\n```'
-expect 1 "name the file that this C++ is from" <<<$'```cpp\nint x;\n```'
-expect 1 "does not stand in base/error.h" <<<$'<!-- from: base/error.h -->\n```cpp\nint no_such_line;\n```'
-expect 0 "1 blocks are" <<<$'<!-- from: base/error.h -->\n```cpp\n  Preempted = 75,\n```'
-expect 1 "a block has no end" <<<$'```sh\ntrue'
-expect 0 '1 blocks are as they say' <<'END'
+page 1 'page.md:3: the block that ends here fails' <<<$'```sh\nfalse; true\n```'
+page 1 'page.md:3: the job that ends here fails' <<<$'```yaml\nname: wrong\n```'
+page 1 'the preparation fails' <<<$'<!-- before: false -->\n```sh\ntrue\n```'
+page 1 "say why it is not run" <<<$'<!-- not run: no -->\n```sh\ntrue\n```'
+page 1 "stands above no block" <<<$'<!-- not run: it needs an hour -->\ntext\n```sh\ntrue\n```'
+page 1 "stands above no block" <<<$'<!-- not run: it needs an hour -->'
+page 1 "what is a block of 'bash'?" <<<$'```bash\ntrue\n```'
+page 1 "a block of 'cpp' is never run" <<<$'<!-- not run: it needs an hour -->\n```cpp\nint x;\n```'
+page 1 "name the file that this C++ is from" <<<$'```cpp\nint x;\n```'
+page 1 "does not stand in base/error.h" <<<$'<!-- from: base/error.h -->\n```cpp\nint no_such_line;\n```'
+page 0 "1 blocks are" <<<$'<!-- from: base/error.h -->\n```cpp\n  Preempted = 75,\n```'
+page 1 "a block has no end" <<<$'```sh\ntrue'
+page 0 '1 blocks are as they say' <<'END'
 ```sh
 printf '%s\n' 'one (1.5)' '  two in 0.3 s' 'a*b [c] $d ^e'
 ```
@@ -82,9 +75,9 @@ a*b [c] $d ^e
 END
 # shellcheck disable=SC2016 # a dollar that stands for itself
 for line in one 'one (1x5)' 'two in ... s' 'aab [c] $d ^e' '... three'; do
-  expect 1 "the block above does not print: $line" <<<$'```sh\necho "one (1.5)"; echo "  two in 0.3 s"\n```
+  page 1 "the block above does not print: $line" <<<$'```sh\necho "one (1.5)"; echo "  two in 0.3 s"\n```
 <!-- printed: -->\n```\n'"$line"$'\n```'
 done
-expect 1 "no block was run that could have printed this" <<<$'<!-- printed: -->\n```\none\n```'
-expect 1 "a block of 'sh' is not what was printed" <<<$'<!-- printed: -->\n```sh\ntrue\n```'
+page 1 "no block was run that could have printed this" <<<$'<!-- printed: -->\n```\none\n```'
+page 1 "a block of 'sh' is not what was printed" <<<$'<!-- printed: -->\n```sh\ntrue\n```'
 echo "run_page: all as expected"

@@ -117,7 +117,7 @@ class Program:
         return set().union(*self.options.values()) | {"--version"}
 
     def values_of(self, name):
-        """What keys and fields of that name may be (their last part, or all of it), or None where there is none."""
+        """What keys and fields of that name may be (their last part, or all of it); None if no key or field has it."""
         found = [allowed for key, allowed in [*self.keys.items(), *self.fields.items()]
                  if f".{key}".replace("[]", "").endswith(f".{name}")]
         return found or None

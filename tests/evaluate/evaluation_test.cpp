@@ -16,7 +16,7 @@
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
 #include "parallel/local/in_process.h"
-#include "tests/generate/translation_run.h"
+#include "tests/generate/fixture.h"
 
 namespace weft {
 namespace {
@@ -54,7 +54,7 @@ TEST_F(LanguageModelEvaluation, CountsTargetsWordsAndBytes) {
   EXPECT_FALSE(json.contains("bleu"));
 }
 
-TEST_F(LanguageModelEvaluation, OfSeveralSplitsTheOneThatIsHeldOutIsTaken) {
+TEST_F(LanguageModelEvaluation, TheHeldOutSplitIsTaken) {
   EvaluateOptions unsaid = options();
   unsaid.split.reset();
   EXPECT_EQ(evaluate(unsaid).split, DataSplit::Valid);

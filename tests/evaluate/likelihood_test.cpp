@@ -15,7 +15,7 @@
 #include "generate/text_vectors.h"
 #include "kernels/transfer.h"
 #include "parallel/local/in_process.h"
-#include "tests/trainer/small_run.h"
+#include "tests/trainer/fixture/small_run.h"
 
 namespace weft {
 namespace {
@@ -122,7 +122,7 @@ TEST_F(ScoredText, ChoosesTheLikeliestEnding) {
   EXPECT_NE(report.format().find("3 questions"), std::string::npos);
 }
 
-TEST(ChoiceQuestions, AnInvalidOneIsRefusedWithItsLine) {
+TEST(ChoiceQuestions, InvalidQuestionsAreRefusedWithTheirLine) {
   const Scratch scratch;
   const std::string good = R"({"ctx": "a", "endings": ["b", "c"], "label": "1"})";
   EXPECT_EQ(read_choice_questions(scratch.write("good", good)).at(0).right, 1u);

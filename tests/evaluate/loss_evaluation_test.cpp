@@ -9,9 +9,9 @@
 
 #include "job/vocabularies.h"
 #include "parallel/local/in_process.h"
-#include "tests/data/dataset/dataset_builder.h"
+#include "tests/data/dataset/fixture.h"
 #include "tests/support/guarded_context.h"
-#include "tests/trainer/small_run.h"
+#include "tests/trainer/fixture/small_run.h"
 
 namespace weft {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "evaluate/evaluation.h"
 #include "parallel/local/in_process.h"
-#include "tests/evaluate/bleu_run.h"
+#include "tests/evaluate/fixture.h"
 
 namespace weft {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 using namespace test;
 using testing::HasSubstr;
 
-using TranslationEvaluationTest = BleuRun;
+using TranslationsOfAStep = BleuRun;
 
 // The score of `weft evaluate --split valid --beam BEAM --max-sequences PAIRS --bleu KEY=VALUE`, by the job's metric.
 CorpusScore evaluated(const JobConfig& job, const fs::path& checkpoint) {
@@ -36,7 +36,7 @@ std::shared_ptr<const Dataset> valid_of(const JobConfig& job) {
   return std::make_shared<const Dataset>(Dataset::open(job.data.directory, DataSplit::Valid));
 }
 
-TEST_F(TranslationEvaluationTest, EqualsWeftEvaluateOfTheSameCheckpoint) {
+TEST_F(TranslationsOfAStep, EqualWeftEvaluateOnItsCheckpoint) {
   for (const int64_t beam : {1, 3}) {
     job.evaluation.translation.beam = beam;
     job.evaluation.translation.max_pairs = beam == 1 ? 0 : 5;
@@ -55,7 +55,7 @@ TEST_F(TranslationEvaluationTest, EqualsWeftEvaluateOfTheSameCheckpoint) {
   }
 }
 
-TEST_F(TranslationEvaluationTest, IsTheSameOnAnyLayout) {
+TEST_F(TranslationsOfAStep, AreTheSameOnAnyLayout) {
   train();
   const CorpusScore expected = evaluated(job, checkpoint(24));
   for (const MeshLayout layout :
@@ -74,7 +74,7 @@ TEST_F(TranslationEvaluationTest, IsTheSameOnAnyLayout) {
   }
 }
 
-TEST_F(TranslationEvaluationTest, TakesTheFewestPairsThatTheJobAllows) {
+TEST_F(TranslationsOfAStep, TakeTheFewestPairsThatTheJobAllows) {
   const auto pairs = [&](int64_t max_sequences, int64_t max_pairs) {
     job.evaluation.max_sequences = max_sequences, job.evaluation.translation.max_pairs = max_pairs;
     Context context(Device{}, 1);

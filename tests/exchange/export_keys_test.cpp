@@ -7,8 +7,8 @@
 #include "exchange/export.h"
 #include "exchange/export_plan.h"
 #include "exchange/gpt2_config.h"
-#include "tests/exchange/export_fixture.h"
-#include "tests/model/variations.h"
+#include "tests/exchange/fixture/export.h"
+#include "tests/model/fixture/variations.h"
 #include "tests/support/error_of.h"
 #include "tests/support/scratch.h"
 
@@ -81,7 +81,7 @@ TEST_F(ExportKeys, MarianRepresentsOrRefusesAll) {
 }
 
 // peft has a GPT-2 of `transformers` beside them.
-TEST_F(ExportKeys, AdaptersAreThoseOfAGpt2) {
+TEST_F(ExportKeys, AdaptersBelongToAGpt2) {
   JobConfig job{.model = kSmall, .lora = {.rank = 2}};
   job.model.norm_placement = NormPlacement::Post;
   write_model(scratch / "model", job, *tokenizer, half);

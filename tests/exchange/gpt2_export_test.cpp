@@ -15,8 +15,8 @@
 #include "job/migration.h"
 #include "kernels/transfer.h"
 #include "parallel/local/in_process.h"
-#include "tests/exchange/export_fixture.h"
-#include "tests/exchange/gpt2_fixture.h"
+#include "tests/exchange/fixture/export.h"
+#include "tests/exchange/fixture/gpt2.h"
 #include "tests/support/error_of.h"
 
 namespace weft {
@@ -74,7 +74,7 @@ TEST_F(Gpt2Export, TheDtypeCanBeChosen) {
 }
 
 // What a run of weft saves on many ranks, its vocabulary padded in memory.
-TEST_F(Gpt2Export, AnyLayoutGivesTheSame) {
+TEST_F(Gpt2Export, FilesAreTheSameFromAnyLayout) {
   const fs::path whole = imported();
   const auto expected = exported(whole);
   const Checkpoint checkpoint = Checkpoint::open(whole);
@@ -116,7 +116,7 @@ TEST_F(Gpt2Export, ProvenanceIsKept) {
 }
 
 // Models without biases (nanoGPT's) are GPT-2s whose biases are zero.
-TEST_F(Gpt2Export, BiasesThatAreNotThereAreZeros) {
+TEST_F(Gpt2Export, MissingBiasesAreWrittenAsZeros) {
   TransformerConfig model = kSmall;
   model.bias = model.norm_bias = false;
   const auto tokenizer = tokenizer_of({.kind = TokenizerKind::Bytes});

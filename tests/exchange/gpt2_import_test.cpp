@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "kernels/transfer.h"
-#include "tests/exchange/gpt2_fixture.h"
+#include "tests/exchange/fixture/gpt2.h"
 #include "tests/support/error_of.h"
 
 namespace weft {
@@ -36,7 +36,7 @@ double logits_differ(const fs::path& directory, const Scratch& scratch, const st
   return worst;
 }
 
-TEST(Gpt2Import, LogitsAreThoseOfTransformers) {
+TEST(Gpt2Import, LogitsEqualTransformers) {
   const Scratch scratch;
   for (const auto& [name, golden_case] : golden()["cases"].items()) {
     EXPECT_LT(logits_differ(Gpt2Directory(name).write(scratch), scratch, name), 1e-4) << name;

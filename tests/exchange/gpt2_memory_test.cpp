@@ -4,7 +4,7 @@
 #include <sys/resource.h>
 
 #include "exchange/export.h"
-#include "tests/exchange/gpt2_fixture.h"
+#include "tests/exchange/fixture/gpt2.h"
 #include "tests/support/small_disk.h"
 
 namespace weft {

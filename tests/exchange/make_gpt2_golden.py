@@ -4,7 +4,7 @@
 
     python make_gpt2_golden.py        needs torch, transformers and tokenizers
 
-Weights are not stored: both sides make them by one formula (value() here, golden_weight() in gpt2_fixture.h), exact in
+Weights are not stored: both sides make them by one formula (value() here, golden_weight() in fixture/gpt2.h), exact in
 fp32 and in bf16.
 """
 

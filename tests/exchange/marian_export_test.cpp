@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "exchange/export.h"
-#include "tests/exchange/export_fixture.h"
+#include "tests/exchange/fixture/export.h"
 #include "tests/support/scratch.h"
 
 namespace weft {
@@ -90,7 +90,7 @@ TEST_F(MarianExport, WeightsGoWhereTheyBelong) {
   }
 }
 
-TEST_F(MarianExport, TheConfigurationSaysWhatTheModelIs) {
+TEST_F(MarianExport, TheConfigurationDescribesTheModel) {
   JobConfig job = translation();
   job.data.source_eos = true;
   job.model.output_bias = true;
@@ -113,7 +113,7 @@ TEST_F(MarianExport, TheConfigurationSaysWhatTheModelIs) {
 }
 
 // In weft's own layout, and it is said why.
-TEST_F(MarianExport, OtherModelsKeepTheirOwnLayout) {
+TEST_F(MarianExport, ModelsThatMarianLacksKeepTheirOwnLayout) {
   const auto own = [&](const std::string& key, auto&& change) {
     JobConfig job = translation();
     change(job.model);

@@ -29,7 +29,7 @@ struct Target {
   const char* name;
   bool (*reads)(std::span<const uint8_t>);
   int whole, damaged;         // seeds, at least
-  bool cut_is_damage = true;  // no file that is whole goes on being so when its end is cut off
+  bool cut_is_damage = true;  // no whole file stays whole when its end is cut off
   size_t refused = 1000;      // by one wrong byte, at least
   std::vector<Seed> seeds() const {
     std::vector<Seed> all;

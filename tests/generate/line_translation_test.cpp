@@ -10,7 +10,7 @@
 #include "evaluate/rescoring.h"
 #include "generate/one_line.h"
 #include "parallel/local/in_process.h"
-#include "tests/generate/translation_run.h"
+#include "tests/generate/fixture.h"
 #include "tests/support/error_of.h"
 
 namespace weft {
@@ -128,7 +128,7 @@ TEST_F(LineTranslation, BeginsWithItsPrefix) {
 }
 
 // Of characters a text has one row of tokens, so that what was found can be asked for by its text.
-TEST_F(LineTranslation, RescoringSaysWhatTheSearchSaid) {
+TEST_F(LineTranslation, RescoringEqualsTheScoresOfTheSearch) {
   const std::vector<std::string> lines = {"ab 1", "", "ab 22", "b"};
   const SearchConfig search{.beam = 3, .length_penalty = 0.6, .max_length_extra = 4};
   const Result result = translate(lines, search, 10);

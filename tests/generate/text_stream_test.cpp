@@ -7,7 +7,7 @@
 #include <random>
 
 #include "data/text/utf8.h"
-#include "tests/data/tokenizer/make_tokenizer.h"
+#include "tests/data/tokenizer/fixture/make_tokenizer.h"
 
 namespace weft {
 namespace {

@@ -100,7 +100,7 @@ TEST(Job, ContradictionsSayWhatToChange) {
        {"log.generations.every_steps=3", "log.generations.every_steps: there is nothing to generate from"}});
 }
 
-TEST(Job, WhatIsCompiledOutIsNotUnknown) {
+TEST(Job, CompiledOutFeaturesAreKnownByName) {
   const std::string found = with_override(gpt_job(), "device=cuda");
   const bool refused = found.find("device: cuda needs CUDA, and this weft is built without it") != std::string::npos;
   EXPECT_EQ(refused, !cuda_devices().built) << found;

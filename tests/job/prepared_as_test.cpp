@@ -38,14 +38,14 @@ struct PreparedAs : testing::Test {
   std::string path;
 };
 
-TEST_F(PreparedAs, TheSameJobIsTaken) {
+TEST_F(PreparedAs, AnEqualJobIsAccepted) {
   EXPECT_NO_THROW(check_prepared_as(load_job(path), path, {}));
   const std::vector<std::string> others = {"train.max_steps=9", "data.shard_tokens=77", "data.weight=2",
                                            "data.mixture=[{directory: more}]"};
   EXPECT_NO_THROW(check_prepared_as(load_job(path, others), path, others)) << "what changes no row";
 }
 
-TEST_F(PreparedAs, AnotherIsRefusedWithThePlaceOfTheKey) {
+TEST_F(PreparedAs, ADifferentJobIsRefusedWithThePlaceOfTheKey) {
   scratch.write("job.yaml", yaml("source_bos: false"));
   EXPECT_THAT(said(), AllOf(HasSubstr("job.yaml:7:3: data.source_bos: "),
                             HasSubstr("data.source_bos was \"true\" and is now \"false\"")));

@@ -107,13 +107,13 @@ TEST(RenamedKeys, AStoredJobIsReadUnderTheNewNames) {
   EXPECT_EQ(to_yaml(parse_stored_job(to_yaml(old), "manifest.json")), to_yaml(old));
 }
 
-TEST(RenamedKeys, AStoredJobDiffersInNothingFromTheSameJobUnderTheNewNames) {
+TEST(RenamedKeys, AStoredJobEqualsTheSameJobUnderTheNewNames) {
   const ResumeChanges changes =
       resume_changes(parse_stored_job(kOld, "manifest.json"), parse_config<JobConfig>(kNew, "job.yaml"));
   EXPECT_TRUE(changes.refused.empty() && changes.allowed.empty() && changes.harmless.empty());
 }
 
-TEST(RenamedKeys, AJobFileWithAnOldKeyIsToldTheNewOne) {
+TEST(RenamedKeys, AnOldKeyInAJobFileIsAnErrorThatNamesTheNewKey) {
   EXPECT_EQ(error_of_job("name: x\nparallel:\n  bucket_mib: 4\nbatch: {last: drop}\n"),
             "job.yaml:3:3: parallel.bucket_mib was renamed: write parallel.gradient_bucket_mib\n"
             "job.yaml:4:9: batch.last was renamed: write batch.drop_last: true");

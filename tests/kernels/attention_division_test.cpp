@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/backend/backend.h"
-#include "tests/kernels/attention_case.h"
+#include "tests/kernels/fixture/attention_case.h"
 
 namespace weft {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/kernels/attention_case.h"
+#include "tests/kernels/fixture/attention_case.h"
 
 namespace weft {
 namespace {
@@ -152,7 +152,7 @@ TEST(AttentionDropout, ChannelsBeginAtTheFirstKey) {
 }
 
 // A CUDA device takes the largest score of a row before the scale.
-TEST(AttentionScale, OnlyThoseAboveZeroOnACudaDevice) {
+TEST(AttentionScale, CudaRefusesScalesNotAboveZero) {
   AttentionRun run({.query_offsets = {0, 3}, .key_offsets = {0, 3}, .dtype = DType::F32});
   for (const double scale : {0.0, -0.5}) {
     const std::string forward = test::error_of([&] { run.forward(scale, run.dropout()); });
@@ -189,110 +189,6 @@ TEST_P(AttentionGradient, MatchesFiniteDifferences) {
 }
 INSTANTIATE_TEST_SUITE_P(All, AttentionGradient, testing::ValuesIn(cases()),
                          [](const auto& i) { return std::string(i.param.name); });
-
-// Without positions and mask, rows in another order give outputs in that order.
-TEST(AttentionMask, WithoutPositionsIsPermutationEquivariant) {
-  const AttentionCase c{
-      .heads = {2, 2, 12}, .query_offsets = offsets_of({70}), .key_offsets = offsets_of({70}), .dtype = DType::F64};
-  AttentionRun run(c);
-  run.forward();
-  const std::vector<double> before = values(run.out), rows = values(run.qkv);
-  const int64_t width = run.qkv.size(1), wide = run.out.size(1);
-  const auto moved = [](int64_t row) { return (row * 29 + 11) % 70; };
-  for (int64_t r = 0; r < 70; ++r) {
-    for (int64_t i = 0; i < width; ++i) run.qkv.data<double>()[moved(r) * width + i] = rows[r * width + i];
-  }
-  run.forward();
-  for (int64_t r = 0; r < 70; ++r) {
-    for (int64_t i = 0; i < wide; ++i) {
-      ASSERT_NEAR(run.out.data<double>()[moved(r) * wide + i], before[r * wide + i], 1e-13);
-    }
-  }
-}
-
-// Under the causal mask the first row attends only to itself.
-TEST(AttentionMask, FirstCausalRowSeesItselfAlone) {
-  for (const DType dtype : {DType::F32, DType::BF16, DType::F64}) {
-    AttentionRun run({.heads = {1, 1, 24},
-                      .query_offsets = offsets_of({60, 1, 9}),
-                      .key_offsets = offsets_of({60, 1, 9}),
-                      .causal = true,
-                      .dtype = dtype});
-    run.forward();
-    const std::vector<double> out = values(run.out), qkv = values(run.qkv);
-    for (const int64_t row : {0, 60, 61}) {
-      for (int64_t i = 0; i < 24; ++i) EXPECT_EQ(out[row * 24 + i], qkv[row * 72 + 48 + i]);
-    }
-  }
-}
-
-// A masked weight is exactly 0. One row's value is so large that even a tiny weight would show, and changing it (and
-// its key) must not change the bits of any row that does not see it.
-TEST(AttentionMask, MaskedWeightsAreExactlyZeroInAThousandRandomCases) {
-  const Philox philox(2024);
-  const uint32_t trials = operations_on_cuda() ? 100 : 1000;  // a simulated device is slow
-  for (uint32_t trial = 0; trial < trials; ++trial) {
-    const Philox::Counter draw = philox({trial, 0, 0, 0}), more = philox({trial, 1, 0, 0});
-    std::vector<int32_t> lengths;
-    for (const uint32_t word : draw) lengths.push_back(static_cast<int32_t>(word % (trial % 10 == 0 ? 150 : 24)));
-    const AttentionCase c{.heads = {1, 1 + (trial % 3 == 0), static_cast<int64_t>(1 + more[0] % 20)},
-                          .query_offsets = offsets_of(lengths),
-                          .key_offsets = offsets_of(lengths),
-                          .causal = trial % 4 != 0,
-                          .dtype = trial % 2 == 0 ? DType::F32 : DType::F64};
-    AttentionRun run(c, trial);
-    const int64_t rows = c.query_offsets.back();
-    if (rows == 0) continue;
-    run.forward();
-    const std::vector<double> before = values(run.out);
-    const int64_t poisoned = more[1] % rows, width = run.qkv.size(1), keys = c.heads.queries * c.heads.head_dim;
-    size_t s = 0;
-    while (c.query_offsets[s + 1] <= poisoned) ++s;
-    with_float_type(c.dtype, [&]<class T>() {
-      T* row = run.qkv.data<T>() + poisoned * width;
-      for (int64_t i = keys; i < width; ++i) row[i] = static_cast<T>(1e30f);
-    });
-    run.forward();
-    const std::vector<double> after = values(run.out);
-    const int64_t wide = run.out.size(1);
-    for (int64_t r = 0; r < rows; ++r) {
-      const bool same_sequence = c.query_offsets[s] <= r && r < c.query_offsets[s + 1];
-      const bool sees = same_sequence && (!c.causal || r >= poisoned);
-      if (sees) continue;
-      for (int64_t i = 0; i < wide; ++i) ASSERT_EQ(after[r * wide + i], before[r * wide + i]) << trial << " row " << r;
-    }
-  }
-}
-
-TEST(AttentionMask, QueriesWithoutKeysGiveZeroAndNoGradient) {
-  AttentionRun run({.heads = {2, 1, 16},
-                    .query_offsets = offsets_of({3, 4}),
-                    .key_offsets = offsets_of({0, 5}),
-                    .cross = true,
-                    .dtype = DType::F32});
-  run.forward();
-  run.backward();
-  const std::vector<double> out = values(run.out), dq = values(run.dq), log_sum = values(run.log_sum);
-  for (size_t i = 0; i < 3 * 32; ++i) {
-    EXPECT_EQ(out[i], 0);
-    EXPECT_EQ(dq[i], 0);
-  }
-  EXPECT_EQ(log_sum[0], -std::numeric_limits<double>::infinity());
-  EXPECT_TRUE(std::isfinite(log_sum[3]));
-}
-
-TEST(AttentionMask, KeysWithoutQueriesGetZeroGradient) {
-  AttentionRun run({.heads = {1, 1, 8},
-                    .query_offsets = offsets_of({0, 2}),
-                    .key_offsets = offsets_of({3, 2}),
-                    .cross = true,
-                    .dtype = DType::F64});
-  run.forward();
-  run.backward();
-  const std::vector<double> dkv = values(run.dkv);
-  for (size_t i = 0; i < 3 * 16; ++i) EXPECT_EQ(dkv[i], 0);
-  EXPECT_NE(dkv[3 * 16], 0);
-}
 
 TEST(AttentionNumbers, LargeScoresNeitherOverflowNorLoseTheSum) {
   for (const bool causal : {false, true}) {

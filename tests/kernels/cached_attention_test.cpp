@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "tests/kernels/attention_case.h"
+#include "tests/kernels/fixture/attention_case.h"
 
 namespace weft {
 namespace {
@@ -34,11 +34,11 @@ Tensor decode(Context& context, const AttentionHeads& heads, const Tensor& qkv, 
   return out;
 }
 
-class CachedAttentionTest : public testing::TestWithParam<std::tuple<DType, AttentionHeads>> {};
+class AttentionWithCache : public testing::TestWithParam<std::tuple<DType, AttentionHeads>> {};
 
 // Row by row from an empty cache equals full causal attention; and every way of cutting a sequence into calls gives the
 // same bits.
-TEST_P(CachedAttentionTest, EqualsFullAttentionAndDoesNotDependOnTheCut) {
+TEST_P(AttentionWithCache, EqualsFullAttentionAndDoesNotDependOnTheCut) {
   const auto& [dtype, heads] = GetParam();
   const int32_t length = 150;
   AttentionRun full({.heads = heads,
@@ -67,7 +67,7 @@ TEST_P(CachedAttentionTest, EqualsFullAttentionAndDoesNotDependOnTheCut) {
 }
 
 // A row's bits do not depend on other rows, their order, the slot or the number of threads.
-TEST_P(CachedAttentionTest, ARowDoesNotDependOnTheOthers) {
+TEST_P(AttentionWithCache, ARowDoesNotDependOnTheOthers) {
   const auto& [dtype, heads] = GetParam();
   const std::vector<int32_t> past{0, 37, 128, 5, 201}, added{1, 1, 3, 40, 1};
   const int64_t capacity = 256, pair = heads.kv_heads * 2 * heads.head_dim;
@@ -88,7 +88,7 @@ TEST_P(CachedAttentionTest, ARowDoesNotDependOnTheOthers) {
   }
 }
 
-TEST_P(CachedAttentionTest, CrossSeesAllPositionsAndLeavesTheCache) {
+TEST_P(AttentionWithCache, CrossSeesAllPositionsAndLeavesTheCache) {
   const auto& [dtype, heads] = GetParam();
   AttentionRun full({.heads = heads,
                      .query_offsets = offsets_of({1, 2, 1}),
@@ -113,7 +113,7 @@ TEST_P(CachedAttentionTest, CrossSeesAllPositionsAndLeavesTheCache) {
   EXPECT_TRUE(same_bits(cache, before));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, CachedAttentionTest,
+INSTANTIATE_TEST_SUITE_P(All, AttentionWithCache,
                          testing::Combine(testing::Values(DType::F32, DType::BF16, DType::F64),
                                           testing::Values(AttentionHeads{2, 1, 16}, AttentionHeads{2, 3, 8},
                                                           AttentionHeads{1, 1, 7}, AttentionHeads{1, 2, 64},

@@ -62,7 +62,7 @@ TEST(LogSumExp, EqualsDoubleArithmetic) {
   }
 }
 
-TEST(LogSumExp, TellsDegenerateRowsApart) {
+TEST(LogSumExp, DistinguishesDegenerateRows) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(log_sum_exp(std::vector<float>(20, -kInfinity)), -std::numeric_limits<double>::infinity());
   EXPECT_DOUBLE_EQ(log_sum_exp(std::vector<float>{-kInfinity, 2, -kInfinity}), 2);

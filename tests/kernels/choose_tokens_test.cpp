@@ -9,7 +9,7 @@
 #include <random>
 
 #include "kernels/transfer.h"
-#include "tests/kernels/check.h"
+#include "tests/kernels/fixture/check.h"
 #include "tests/support/error_of.h"
 
 namespace weft {
@@ -117,7 +117,7 @@ class Choose : public testing::TestWithParam<Case> {
   Problem p{GetParam()};
 };
 
-TEST_P(Choose, TheBestComeInOrder) {
+TEST_P(Choose, BestTokensComeInOrder) {
   const Case& c = GetParam();
   const double penalty = c.rules ? kPenalty : 1;
   const auto out = run({.count = c.count,

@@ -7,7 +7,7 @@
 #include "kernels/backend/dispatch.h"
 #include "kernels/device/devices.h"
 #include "kernels/ops/matmul.h"
-#include "tests/kernels/check.h"
+#include "tests/kernels/fixture/check.h"
 
 namespace weft {
 namespace {
@@ -101,7 +101,7 @@ TEST(Memory, TheDryDeviceKeepsItsBlocksAsARealOneDoes) {
 }
 
 // A block may be larger than the request: held() counts the block.
-TEST(Memory, WhatIsHeldIsBlocks) {
+TEST(Memory, HeldMemoryIsCountedInBlocks) {
   Context context;
   { const Tensor large = context.empty({30000}, DType::F32); }
   const size_t held = context.memory().use().held();

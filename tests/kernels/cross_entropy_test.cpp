@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "tests/kernels/check.h"
+#include "tests/kernels/fixture/check.h"
 
 namespace weft {
 namespace {

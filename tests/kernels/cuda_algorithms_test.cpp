@@ -231,7 +231,7 @@ TEST_F(Algorithms, WhatIsTakenOverIsWhatRuns) {
   EXPECT_EQ(same, 1);
 }
 
-TEST_F(Algorithms, OfAnotherDeviceOrLibraryNothingIsTaken) {
+TEST_F(Algorithms, TablesOfAnotherDeviceOrLibraryAreNotTaken) {
   using Of = std::pair<std::string, std::string>;
   for (const auto& [device, library] :
        {Of{"NVIDIA A100, sm_80", engine.library()}, Of{device_name(0), "cuBLASLt 12.9.0"}}) {
@@ -302,7 +302,7 @@ TEST_F(Algorithms, WithoutMemoryForAResultNothingIsMeasured) {
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
 }
 
-TEST_F(Algorithms, Tf32IsOfFp32AndOnlyWhereItIsAskedFor) {
+TEST_F(Algorithms, Tf32AppliesToFp32OnlyAndIfAskedFor) {
   const OnDevice<float> fine({1 + 1.f / 4096}), one({1}), result({0});
   const OnDevice<uint16_t> half({0x3f80});
   const auto product = [&](DType input, const void* a, const void* b) {
@@ -318,7 +318,7 @@ TEST_F(Algorithms, Tf32IsOfFp32AndOnlyWhereItIsAskedFor) {
 }
 
 // If two ranks have measured a shape, both adopt the first rank's algorithm.
-TEST_F(Algorithms, RanksTakeWhatTheFirstOfThemHasFound) {
+TEST_F(Algorithms, RanksTakeWhatTheFirstRankHasFound) {
   const auto times = [](const char* number) { setenv("WEFT_CUDA_DEVICE_TIMES", number, 1); };
   const Trial both(32), one(32, 48), other(32, 64);
   MatmulEngine second(stream);
@@ -353,7 +353,7 @@ TEST_F(Algorithms, RanksOnAnotherKindOfDeviceHaveTheirOwn) {
   EXPECT_EQ(engine.tuned(), before);
 }
 
-TEST_F(Algorithms, WhoTakesTheFirstHasNothingToAgreeOn) {
+TEST_F(Algorithms, TheFirstChoiceLeavesNothingToAgreeOn) {
   engine.set_options({});
   Trial(32).run(engine);
   EXPECT_EQ(engine.newly_tuned(), "");

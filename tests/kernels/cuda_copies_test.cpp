@@ -48,7 +48,7 @@ std::vector<float> times_two(std::vector<float> values) {
   return values;
 }
 
-TEST_F(CudaCopies, WhatWasSentIsThereForWhatIsQueuedAfterwards) {
+TEST_F(CudaCopies, UploadsArriveBeforeLaterWorkOfTheQueue) {
   UploadAhead upload(cuda, {kElements}, DType::F32);
   fill(cuda, sums, 0);
   send(upload, numbers(5));
@@ -57,7 +57,7 @@ TEST_F(CudaCopies, WhatWasSentIsThereForWhatIsQueuedAfterwards) {
   EXPECT_EQ(on_host(sums), times_two(numbers(5)));
 }
 
-TEST_F(CudaCopies, MemoryThatIsStillReadIsWrittenAfterwards) {
+TEST_F(CudaCopies, MemoryStillBeingReadIsWrittenAfterwards) {
   const void* place = place_in_use();
   UploadAhead upload(cuda, {kElements}, DType::F32);
   ASSERT_EQ(upload.tensor().place(), place);
@@ -67,7 +67,7 @@ TEST_F(CudaCopies, MemoryThatIsStillReadIsWrittenAfterwards) {
   EXPECT_EQ(on_host(upload.tensor()), numbers(70));
 }
 
-TEST_F(CudaCopies, OneThatNobodyWaitsForLeavesItsMemoryInOrder) {
+TEST_F(CudaCopies, AnUnawaitedCopyReleasesItsMemoryInOrder) {
   const void* place = nullptr;
   {
     UploadAhead dropped(cuda, {kElements}, DType::F32);
@@ -112,7 +112,7 @@ class CudaSnapshot : public CudaCopies {
   std::vector<Tensor> copies;
 };
 
-TEST_F(CudaSnapshot, HoldsWhatWasThereBeforeItIsWrittenOver) {
+TEST_F(CudaSnapshot, HoldsTheValuesFromBeforeTheNextWrite) {
   const Tensor a = on_device(numbers(1)), b = on_device(numbers(200));
   add_scaled(cuda, a, 1, b);  // queued before: seen
   const auto snapshot = copy({a, b});
@@ -129,7 +129,7 @@ TEST_F(CudaSnapshot, HoldsWhatWasThereBeforeItIsWrittenOver) {
 }
 
 // Work that only reads the tensors runs beside a snapshot and does not wait for it.
-TEST_F(CudaSnapshot, IsReadBesideIt) {
+TEST_F(CudaSnapshot, IsReadWhileOtherWorkRuns) {
   const Tensor a = on_device(numbers(1));
   const auto snapshot = copy({a});
   add_scaled(cuda, a, 2, sums);
@@ -138,7 +138,7 @@ TEST_F(CudaSnapshot, IsReadBesideIt) {
   EXPECT_EQ(copied(0), numbers(1));
 }
 
-TEST_F(CudaSnapshot, ThatGoesUnreadHasLeftItsMemory) {
+TEST_F(CudaSnapshot, AnUnreadSnapshotReleasesItsMemory) {
   const Tensor a = on_device(numbers(1));
   copy({a});
   std::ranges::fill(copies.front().span<float>(), 8.0f);

@@ -33,7 +33,7 @@ class CudaGraphs : public testing::Test {
   Context cuda{Device{DeviceKind::Cuda}};
 };
 
-TEST_F(CudaGraphs, RunWhenTheyAreLaunchedAndReadWhatIsThereThen) {
+TEST_F(CudaGraphs, RunAtEachLaunchOnTheValuesOfThatTime) {
   const Tensor x = filled(1), sums = filled(0);
   const OperationGraph graph(cuda, [&] { add_scaled(cuda, x, 2, sums); });
   EXPECT_EQ(value_of(sums), 0);
@@ -59,7 +59,7 @@ TEST_F(CudaGraphs, KeepTheMemoryOfTheirTensors) {
 }
 
 // The pool of graphs does not release a block that is slightly smaller than the next request.
-TEST_F(CudaGraphs, GiveNoneOfTheirMemoryBackWhileTheyAreMade) {
+TEST_F(CudaGraphs, KeepAllMemoryDuringCapture) {
   const Tensor small = filled(0), large = cuda.zeros({kElements * 5 / 4}, DType::F32);
   const OperationGraph graph(cuda, [&] {
     add_scaled(cuda, filled(3), 1, small);
@@ -73,7 +73,7 @@ TEST_F(CudaGraphs, GiveNoneOfTheirMemoryBackWhileTheyAreMade) {
   EXPECT_EQ(value_of(other), 8);
 }
 
-TEST_F(CudaGraphs, GiveTheirMemoryBackWhenTheLastOneGoes) {
+TEST_F(CudaGraphs, ReleaseTheirMemoryWithTheLastGraph) {
   const Tensor out = filled(0);
   const size_t before = cuda.memory().use().lent;
   const auto make = [&] {
@@ -141,7 +141,7 @@ TEST_F(CudaGraphs, AnErrorWithinLeavesTheContextAsItWas) {
   EXPECT_EQ(value_of(x), 3);
 }
 
-TEST(Graphs, AreOfDevicesThatHaveThem) {
+TEST(Graphs, OnlyCudaDevicesHaveGraphs) {
   Context cpu, cuda(Device{DeviceKind::Cuda}), dry(Device{DeviceKind::Meta});
   EXPECT_TRUE(has_graphs(cuda));
   EXPECT_FALSE(has_graphs(cpu));

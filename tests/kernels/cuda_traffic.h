@@ -6,7 +6,7 @@
 #include <string>
 
 #include "simulator/runtime/simulator.h"
-#include "tests/kernels/check.h"
+#include "tests/kernels/fixture/check.h"
 
 // The memory requests of CUDA kernels, counted by the simulated device from real addresses.
 namespace weft::test {

@@ -2,7 +2,7 @@
 #include "kernels/cpu/dropout.h"
 
 #include "kernels/ops/linear.h"
-#include "tests/kernels/check.h"
+#include "tests/kernels/fixture/check.h"
 
 namespace weft {
 namespace {
@@ -99,7 +99,7 @@ TEST(DropoutMask, KeepsTheExpectedShareAndScalesByItsInverse) {
   }
 }
 
-TEST(DropoutMask, DependsOnTheIdsAloneAndOnEachOfThem) {
+TEST(DropoutMask, DependsOnEachIdAndNothingElse) {
   const Source s(0.5);
   const std::vector<float> mask = s.row(0, 0, 256);
   Source moved(0.5);  // the same ids in another row

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "kernels/ops/reduction.h"
-#include "tests/kernels/check.h"
+#include "tests/kernels/fixture/check.h"
 
 namespace weft {
 namespace {

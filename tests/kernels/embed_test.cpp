@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tests/kernels/check.h"
+#include "tests/kernels/fixture/check.h"
 
 namespace weft {
 namespace {
@@ -211,7 +211,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{.rows = 40, .width = 3616, .vocabulary = 23, .dropout = 0.1, .frequent = true}),
     [](const auto& i) { return printable(testing::PrintToString(i.param)); });
 
-TEST(EmbedValue, ByHand) {
+TEST(EmbedValue, EqualsHandComputedRows) {
   OperationContext context;
   const Tensor table = context.empty({3, 2}, DType::F32), positions = context.empty({2, 2}, DType::F32);
   std::ranges::copy(std::array{1.f, 2.f, 3.f, 4.f, 5.f, 6.f}, table.data<float>());

@@ -57,9 +57,9 @@ struct Case {
   double dropout = 0;
 };
 
-class LibraryAttentionTest : public testing::Test {
+class AttentionLibrary : public testing::Test {
  protected:
-  LibraryAttentionTest() { library_.use(std::make_unique<NotedPlans>(notes_)); }
+  AttentionLibrary() { library_.use(std::make_unique<NotedPlans>(notes_)); }
 
   // Tensors as the operation has checked them; their contents do not matter.
   AttentionBackward call(const Case& c) {
@@ -138,7 +138,7 @@ TEST(AttentionWindows, LieAsRowsArePacked) {
   }
 }
 
-TEST_F(LibraryAttentionTest, IsGivenPackedQkv) {
+TEST_F(AttentionLibrary, IsGivenPackedQkv) {
   const AttentionBackward args = call({});
   ASSERT_TRUE(run(forward_of(args)));
   const AttentionPointers& at = notes_.runs.back();
@@ -154,7 +154,7 @@ TEST_F(LibraryAttentionTest, IsGivenPackedQkv) {
   EXPECT_EQ(notes_.built, std::vector{expected});
 }
 
-TEST_F(LibraryAttentionTest, BackwardIsGivenGradientsAndItsStatisticsBySequence) {
+TEST_F(AttentionLibrary, BackwardIsGivenGradientsAndItsStatisticsBySequence) {
   const AttentionBackward args = call({.key_offsets = {0, 100, 200}});
   const int64_t heads = 3, sequences = 2, rows = 80;
   float* const log_sum = args.log_sum.device_data<float>();
@@ -183,7 +183,7 @@ TEST_F(LibraryAttentionTest, BackwardIsGivenGradientsAndItsStatisticsBySequence)
   }
 }
 
-TEST_F(LibraryAttentionTest, APlanIsBuiltOnceForAShape) {
+TEST_F(AttentionLibrary, APlanIsBuiltOnceForAShape) {
   const AttentionBackward args = call({}), longer = call({.query_offsets = {0, 96, 192}});
   for (int i = 0; i < 3; ++i) {
     EXPECT_TRUE(run(forward_of(args)));
@@ -194,7 +194,7 @@ TEST_F(LibraryAttentionTest, APlanIsBuiltOnceForAShape) {
   EXPECT_EQ(notes_.built.size(), 3);
 }
 
-TEST_F(LibraryAttentionTest, IsNotAskedForWhatItDoesNotSay) {
+TEST_F(AttentionLibrary, UnsupportedCasesAreNotPlanned) {
   const std::vector<int32_t> several = {0, 81, 161}, none = {0, 80, 80}, brief = {0, 63, 126};
   const Case beyond[] = {{.query_offsets = several}, {.query_offsets = none}, {.query_offsets = brief},
                          {.key_offsets = several},   {.key_offsets = none},   {.key_offsets = brief},
@@ -209,7 +209,7 @@ TEST_F(LibraryAttentionTest, IsNotAskedForWhatItDoesNotSay) {
   EXPECT_TRUE(notes_.built.empty());
 }
 
-TEST_F(LibraryAttentionTest, ARefusedShapeIsNotAskedForAgainAndToldOnce) {
+TEST_F(AttentionLibrary, ARefusedShapeIsReportedOnceAndNotPlannedAgain) {
   notes_.refuse_plans = true;
   const AttentionBackward args = call({}), longer = call({.query_offsets = {0, 96, 192}});
   testing::internal::CaptureStderr();
@@ -222,7 +222,7 @@ TEST_F(LibraryAttentionTest, ARefusedShapeIsNotAskedForAgainAndToldOnce) {
   EXPECT_EQ(logged.find("attention:", at + 1), std::string::npos) << logged;
 }
 
-TEST_F(LibraryAttentionTest, APlanThatDoesNotRunIsLeft) {
+TEST_F(AttentionLibrary, AFailingPlanIsAbandoned) {
   const AttentionBackward args = call({});
   EXPECT_GT(library_.workspace(args), kWorkspace);
   notes_.refuse_runs = true;
@@ -232,7 +232,7 @@ TEST_F(LibraryAttentionTest, APlanThatDoesNotRunIsLeft) {
   EXPECT_EQ(notes_.built.size(), 1);
 }
 
-TEST_F(LibraryAttentionTest, WithoutOneNothingIsPlanned) {
+TEST_F(AttentionLibrary, NothingIsPlannedWithoutALibrary) {
   library_.use(nullptr);
   const AttentionBackward args = call({});
   EXPECT_FALSE(run(args));

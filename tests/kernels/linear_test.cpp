@@ -2,8 +2,8 @@
 #include "kernels/ops/linear.h"
 
 #include "kernels/cpu/products/matmul.h"
-#include "tests/kernels/check.h"
-#include "tests/kernels/engine.h"
+#include "tests/kernels/fixture/check.h"
+#include "tests/kernels/fixture/engine.h"
 
 namespace weft {
 namespace {

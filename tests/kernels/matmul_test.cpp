@@ -6,8 +6,8 @@
 
 #include "kernels/cpu/products/matmul.h"
 #include "kernels/ops/linear.h"
-#include "tests/kernels/check.h"
-#include "tests/kernels/engine.h"
+#include "tests/kernels/fixture/check.h"
+#include "tests/kernels/fixture/engine.h"
 
 namespace weft {
 namespace {

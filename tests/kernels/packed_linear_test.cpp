@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "kernels/ops/linear.h"
-#include "tests/kernels/check.h"
+#include "tests/kernels/fixture/check.h"
 
 namespace weft {
 namespace {
@@ -90,7 +90,7 @@ TEST(PackedLinear, ARowOfLogitsDoesNotDependOnTheRowsBesideIt) {
   }
 }
 
-TEST(PackedLinear, ThreadsPackAlike) {
+TEST(PackedLinear, PackingDoesNotDependOnThreads) {
   for (const Kind& kind : kKinds) {
     OperationContext one, four({}, 4);
     const Tensor weight = spread(one, {300, 65}, kind.dtype, 2);
@@ -148,7 +148,7 @@ TEST(PackedLinear, SmallWholeNumbersAreExact) {
   for (int64_t r = 0; r < 6; ++r) EXPECT_EQ(exact.data<float>()[r * 70 + 9], p.bias.data<float>()[9]);
 }
 
-TEST(PackedLinear, WhatIsNotFiniteShowsWhereItIs) {
+TEST(PackedLinear, NonFiniteValuesStayInTheirRow) {
   for (const WeightFormat format : {WeightFormat::F32, WeightFormat::Bf16, WeightFormat::Int8}) {
     for (const float bad : {std::numeric_limits<float>::infinity(), std::nanf("")}) {
       OperationContext context;

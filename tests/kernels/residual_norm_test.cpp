@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/ops/residual_norm.h"
 
-#include "tests/kernels/check.h"
+#include "tests/kernels/fixture/check.h"
 
 namespace weft {
 namespace {

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/check_skips.sh on logs as ctest writes them.
 set -euo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-export WEFT_TEST_DATA=$work/data
-mkdir "$work/data"
+# shellcheck source=tests/support/shell.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../support/shell.sh"
+begin_in_temporary
+export WEFT_TEST_DATA=$PWD/data
+mkdir data
 
-cat >"$work/expected" <<'END'
+cat >expected <<'END'
 # a comment
 without-data:text/a.txt  Reader.*
 always                   Broken.OnPurpose
@@ -21,35 +21,28 @@ log() { # the tests that did not run
     printf '\t%s\n' "$@"
     echo
     echo 'Total Test time (real) =   1.00 sec'
-  } >"$work/log"
+  } >log
 }
-expect() { # STATUS TEXT
-  local status=0 output
-  output=$("$root/tests/check_skips.sh" "$work/log" "$work/expected" 2>&1) || status=$?
-  if [[ $status != "$1" || $output != *"$2"* ]]; then
-    echo "line ${BASH_LINENO[0]}: status $status and output: $output"
-    exit 1
-  fi
-}
+check_skips=("$root/tests/check_skips.sh" log expected)
 
-printf '100%% tests passed, 0 tests failed out of 30\n' >"$work/log"
-expect 0 ''
+printf '100%% tests passed, 0 tests failed out of 30\n' >log
+expect 0 -- "${check_skips[@]}"
 log '1 - Reader.ReadsText (Skipped)' '12 - Broken.OnPurpose (Disabled)'
-expect 0 '2 skipped, as'
+expect 0 '2 skipped, as' -- "${check_skips[@]}"
 log '3 - Other.Test/4 (Skipped)' '4 - Reader.ReadsText (Skipped)'
-expect 1 'Other.Test/4'
-mkdir "$work/data/text"
-touch "$work/data/text/a.txt" # now the data is there: no reason to skip
+expect 1 'Other.Test/4' -- "${check_skips[@]}"
+mkdir data/text
+touch data/text/a.txt # now the data is there: no reason to skip
 log '1 - Reader.ReadsText (Skipped)'
-expect 1 'Reader.ReadsText'
+expect 1 'Reader.ReadsText' -- "${check_skips[@]}"
 # Who runs the tests is a reason too.
 if ((EUID == 0)); then me=root other=user; else me=user other=root; fi
-printf '%s  Root.Only\n%s  Nobody.Else\n' "$me" "$other" >>"$work/expected"
+printf '%s  Root.Only\n%s  Nobody.Else\n' "$me" "$other" >>expected
 log '1 - Root.Only (Skipped)'
-expect 0 '1 skipped, as'
+expect 0 '1 skipped, as' -- "${check_skips[@]}"
 log '1 - Nobody.Else (Skipped)'
-expect 1 'Nobody.Else'
-echo 'sometimes Reader.*' >>"$work/expected"
+expect 1 'Nobody.Else' -- "${check_skips[@]}"
+echo 'sometimes Reader.*' >>expected
 log '1 - Reader.ReadsText (Skipped)'
-expect 2 'unknown condition sometimes'
+expect 2 'unknown condition sometimes' -- "${check_skips[@]}"
 echo "check_skips: all as expected"

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/launch/commands_fixture.h"
+#include "tests/launch/fixture/commands.h"
 #include "tests/support/deep_json.h"
 #include "tests/support/gzip.h"
 
@@ -54,7 +54,7 @@ TEST_F(Commands, Mixtures) {
   expect({{"evaluate", "--checkpoint", "mixed", "--set", "data.directory=more"}, 2, {"more is mixed with itself"}});
 }
 
-TEST_F(Commands, APerplexitySaysThatDocumentsWereApart) {
+TEST_F(Commands, APerplexityStatesThatDocumentsWereSeparate) {
   must({"prepare", "gpt.yaml"});
   must({"train", "gpt.yaml", "--set", "data.document_mask=true"});
   const auto said = [&](const std::vector<std::string>& more) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What users get when something is wrong: the exit code of the documentation, a message that says what, where and what
 // to do, nothing half-written, inputs as they were. The program itself is run.
+#include "tests/launch/fixture/commands.h"
+
 #include <sys/resource.h>
 
 #include <nlohmann/json.hpp>
 
-#include "tests/launch/commands_fixture.h"
 #include "tests/support/small_disk.h"
 
 namespace weft {
@@ -308,7 +309,7 @@ TEST_F(Commands, WeightsOfAnotherFormat) {
   }
 }
 
-TEST_F(Commands, InspectTellsTheOrigin) {
+TEST_F(Commands, InspectShowsTheOrigin) {
   must({"prepare", "gpt.yaml"});
   must({"train", "gpt.yaml", "--set", "model.width=32"});
   const Finished shown = run_weft(scratch_.path(), {"inspect", "run", "--job"});
@@ -324,7 +325,7 @@ TEST_F(Commands, InspectTellsTheOrigin) {
   EXPECT_EQ(again.err.find("another job"), std::string::npos) << again.err;
 }
 
-TEST_F(Commands, AFinishedRunSaysThatItsJobWasAnother) {
+TEST_F(Commands, AFinishedRunReportsThatItsJobDiffers) {
   must({"prepare", "gpt.yaml"});
   must({"train", "gpt.yaml", "--set", "model.width=32"});
   const Finished other = run_weft(scratch_.path(), {"train", "gpt.yaml", "--set", "model.width=48"});

@@ -1,17 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by the tests that run the program under mpirun.
+# Sourced by the tests that run the program under mpirun: shell.sh, ranks, and what they leave.
 # shellcheck shell=bash
+# shellcheck source=tests/support/shell.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../support/shell.sh"
 
 # Open MPI refuses root unless told. A thread a rank: the tests compare bits, and share the machine with other tests.
 if ((EUID == 0)); then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
 export OMP_NUM_THREADS=1
-
-# The repository: its jobs are in configs/.
-# shellcheck disable=SC2034 # the tests use it
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-
-# begin_in FOLDER: works in it from now on, without what an earlier run left there.
-begin_in() { rm -rf "$1" && mkdir -p "$1" && cd "$1" || exit 1; }
 
 # on_ranks RANKS COMMAND...: more ranks than processors are allowed, and none is bound to one.
 on_ranks() { mpirun --oversubscribe --bind-to none -np "$1" "${@:2}"; }
@@ -26,9 +21,6 @@ of_rank() {
   done
   return 1
 }
-
-# says_in FILE PATTERN: whether the file says it, however it broke the lines.
-says_in() { grep -qzE "$2" <(tr '\n' ' ' <"$1"); }
 
 # checksums CHECKPOINT...: of what its files hold, a line a buffer's array and one with the checksums of its blocks.
 checksums() {
@@ -46,4 +38,4 @@ end_jobs() {
     kill "$job" 2>/dev/null || true
   done
 }
-trap end_jobs EXIT
+at_end end_jobs

@@ -17,28 +17,23 @@ sha() { sha256sum <"$1" | cut -d ' ' -f 1; }
   echo "$(sha source/plain.txt) a/plain.txt file://$PWD/source/plain.txt"
   echo "$(sha source/packed.txt) a/packed.txt.gz file://$PWD/source/packed.txt gzip"
 } >list
-fail() {
-  echo "line ${BASH_LINENO[0]}: $*"
-  cat out
-  exit 1
-}
-fetch() { "$root/tests/fetch_data.sh" --list "$PWD/list" "$@" >out 2>&1; }
+fetch=("$root/tests/fetch_data.sh" --list "$PWD/list")
+fails() { ! "$@"; } # with any exit status but 0
 
-WEFT_TEST_DATA='' fetch && fail "there is no folder"
-fetch "$PWD/data" || fail "the files are not fetched"
-cmp data/a/plain.txt source/plain.txt || fail "another text"
-cmp <(zcat data/a/packed.txt.gz) source/packed.txt || fail "another packed text"
-[[ $(stat -c %a data/a/plain.txt) == 644 ]] || fail "others cannot read it"
+WEFT_TEST_DATA='' expect 0 -- fails "${fetch[@]}" # there is no folder
+expect 0 -- "${fetch[@]}" "$PWD/data"
+same_files "a file" data/a/plain.txt source/plain.txt
+zcat data/a/packed.txt.gz >unpacked
+same_files "a packed file" unpacked source/packed.txt
+same "who may read it" 644 "$(stat -c %a data/a/plain.txt)"
 rm source/plain.txt
-fetch "$PWD/data" || fail "what is there is fetched again"
-[[ $(grep -c 'is there' out) == 2 ]] || fail "both are there"
-fetch --from "file://$PWD/data" "$PWD/mirrored" || fail "a mirror has its files as they are kept"
-cmp mirrored/a/packed.txt.gz data/a/packed.txt.gz || fail "another file than the mirror's"
+expect 0 -- "${fetch[@]}" "$PWD/data" # what is there is not fetched again
+same "files that are there" 2 "$(cat "$stdout" "$stderr" | grep -c 'is there')"
+expect 0 -- "${fetch[@]}" --from "file://$PWD/data" "$PWD/mirrored"
+same_files "a mirror's file, packed as it is kept" mirrored/a/packed.txt.gz data/a/packed.txt.gz
 
 echo damaged >>data/a/plain.txt
-fetch "$PWD/data" && fail "a missing source is an error"
-grep -q 'a/plain.txt: cannot be fetched' out || fail "it is named"
+expect 0 'a/plain.txt: cannot be fetched' -- fails "${fetch[@]}" "$PWD/data"
 echo "$(sha data/a/packed.txt.gz) b/wrong.txt file://$PWD/source/wrong.txt" >list
-fetch "$PWD/data" && fail "another content is an error"
-grep -q 'b/wrong.txt: its sha256 is' out || fail "it is named"
-[[ -z $(ls data/b) ]] || fail "something is left: $(ls data/b)"
+expect 0 'b/wrong.txt: its sha256 is' -- fails "${fetch[@]}" "$PWD/data"
+same "what is left" '' "$(ls data/b)"

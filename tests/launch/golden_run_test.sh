@@ -14,11 +14,6 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 weft=$1 scratch=$2
 source "$here/common.sh"
 
-fail() {
-  printf '%s\n' "$*" >&2
-  exit 1
-}
-
 # begin NAME: a fresh copy to work in, with the job of today beside the old one.
 begin() {
   begin_in "$scratch/$1"
@@ -44,7 +39,7 @@ begin read
 "$weft" inspect prepared --verify
 "$weft" inspect run/checkpoints/step-00000400 --verify
 "$weft" evaluate today.yaml --checkpoint run/checkpoints/step-00000400 --split test --json --set train.precision=fp32 >json 2>log ||
-  fail "evaluate: $(cat log)"
+  fail "evaluate"
 awk -v a="$(number nll json)" -v b="$(number nll evaluated.json)" -v m="$(number tokens json)" \
   -v n="$(number tokens evaluated.json)" 'BEGIN { d = (a - b) / b; exit !(m == n && d < 1e-5 && d > -1e-5) }' ||
   fail "evaluated: $(cat json), expected $(cat evaluated.json)"
@@ -57,31 +52,28 @@ same=$(paste -d'\t' texts translated.txt | awk -F'\t' '$1 == $2 && $1 != ""' | w
 sed '/^evaluation:$/a\  metric: bleu' today.yaml >bleu.yaml
 place=bleu.yaml:$(grep -n 'metric: bleu' bleu.yaml | cut -d: -f1):3
 for command in 'validate bleu.yaml --ranks 2' 'train bleu.yaml --set parallel.tp=1 --set run_dir=new'; do
-  status=0
   # shellcheck disable=SC2086 # words
-  "$weft" $command 2>log || status=$?
-  ((status == 3)) || fail "weft $command: status $status: $(cat log)"
-  says_in log 'evaluation.metric: bleu .* prepared \(version 1\) does not keep .*hint: prepare it again' || fail "$(cat log)"
-  [[ $command == train* ]] || grep -qF "$place: evaluation.metric" log || fail "no $place: $(cat log)"
+  refused 3 'evaluation.metric: bleu .* prepared \(version 1\) does not keep .*hint: prepare it again' -- "$weft" $command
+  [[ $command == train* ]] || contains "what weft validate says" "$(<"$stderr")" "$place: evaluation.metric"
 done
 [[ ! -e new ]] || fail "a run that was refused left something behind"
 
 # The old job file: each renamed key is an error that names its place and the new key.
-if "$weft" validate job.yaml >log 2>&1; then fail "an old job file was taken"; fi
+"$weft" validate job.yaml >log 2>&1 && fail "an old job file was taken"
 for pair in 'batch.micro_tokens batch.micro_batch_tokens' 'parallel.zero parallel.zero_stage' \
   'schedule.warmup schedule.warmup_steps' 'override allow_changes' 'timeouts.step timeouts.step_seconds'; do
   read -r old new <<<"$pair"
-  grep -q "^ *\(error: \)\?job.yaml:[0-9]*:[0-9]*: $old.*$new" log || fail "no word of $old and $new: $(cat log)"
+  matches log "^ *(error: )?job.yaml:[0-9]*:[0-9]*: $old.*$new"
 done
 
 begin layout
-on_ranks 4 "$weft" train today.yaml 2>log || fail "$(cat log)"
-grep -q 'resumed from .*step-00000400 at step 400 of 420' log || fail "not resumed: $(cat log)"
-(($(grep -c "numerics differ .*attention: not stored, now blocks" log) == 1)) || fail "no word of the numerics: $(cat log)"
-! grep -q 'changed since the checkpoint' log || fail "migration changed the job: $(cat log)"
+on_ranks 4 "$weft" train today.yaml 2>log || fail "exit $?"
+matches log 'resumed from .*step-00000400 at step 400 of 420'
+matches log 'numerics differ .*attention: not stored, now blocks' 1
+lacks log 'changed since the checkpoint' # renamed keys are no change
 compare_losses 0.02
 
 begin alone
 "$weft" train today.yaml --set parallel.tp=1 --set train.precision=fp32 \
-  --set 'allow_changes=[train.precision]' 2>log || fail "$(cat log)"
+  --set 'allow_changes=[train.precision]' 2>log || fail "exit $?"
 compare_losses 0.05

@@ -7,7 +7,7 @@
 begin_hosts() {
   folder=$1 prefix=weft-$$ net=10.77.$((RANDOM % 256))
   declare -gA holder=()
-  trap end_hosts EXIT
+  at_end end_hosts
   mkdir -p "$folder"
   local host
   for host in a b; do ip netns add "$prefix-$host"; done

@@ -30,11 +30,8 @@ timeouts: {step_seconds: 7, save_seconds: 7}
 YAML
 "$weft" prepare job.yaml 2>prepare.log
 
-fail() {
-  echo "$case: $*" >&2
-  tail -n 40 rank-*.log mpirun.log >&2
-  exit 1
-}
+shown=("rank-*.log" mpirun.log)
+ends_with() { same "exit status of mpirun" "$1" "$code"; }
 # start [ARGUMENTS]: the job across the hosts, in the background. What each rank says is kept where it says it: over a
 # link that is cut it would not come.
 start() {
@@ -98,14 +95,13 @@ ranks_end_within() {
     sleep 0.1
   done
 }
-says() { says_in "rank-$1.log" "$2" || fail "rank $1 does not say: $2"; }
 
 case $case in
   train)
     start --set train.max_steps=12
     ends_within 90
-    ((code == 0)) || fail "exit $code"
-    says 0 "the 2 ranks are on 2 nodes, whose watchdogs meet at $net\.1:[0-9]+"
+    ends_with 0
+    tells "rank-0.log" "the 2 ranks are on 2 nodes, whose watchdogs meet at $net\.1:[0-9]+"
     [[ -f run/checkpoints/step-00000012/manifest.json ]] || fail "nothing is saved"
     ;;
   resume)
@@ -115,13 +111,15 @@ case $case in
     wait_for_checkpoint
     kill -KILL "$(rank_pid 1)"
     ends_within 60
-    ((code != 0)) || fail "exit $code after a kill"
+    different "exit status after a kill" 0 "$code"
     start --set train.max_steps=400
     ends_within 90
-    ((code == 0)) || fail "exit $code"
-    says 0 'resumed from .* at step [0-9]+ of 400'
-    [[ -n $(sums run) ]] || fail "no sums"
-    diff <(sums straight) <(sums run) >/dev/null || fail "weights or moments differ from those of one machine"
+    ends_with 0
+    tells "rank-0.log" 'resumed from .* at step [0-9]+ of 400'
+    sums straight >straight.sums
+    sums run >run.sums
+    [[ -s run.sums ]] || fail "no sums"
+    same_files "checksums of weights and moments" straight.sums run.sums
     ;;
   stop)
     start
@@ -129,8 +127,8 @@ case $case in
     stopped=$(rank_pid 1)
     kill -STOP "$stopped"
     ends_within 60
-    ((code == 5)) || fail "exit $code"
-    says 0 "no progress for .* rank 1 \($prefix-b, pid $stopped, no message for [0-9]+ s; phase "
+    ends_with 5
+    tells "rank-0.log" "no progress for .* rank 1 \($prefix-b, pid $stopped, no message for [0-9]+ s; phase "
     ;;
   stop_first)
     start
@@ -138,16 +136,16 @@ case $case in
     stopped=$(rank_pid 0)
     kill -STOP "$stopped"
     ends_within 60
-    ((code == 5)) || fail "exit $code"
-    says 1 "no progress for .* rank 0 \($prefix-a, pid $stopped, no message for [0-9]+ s; phase "
+    ends_with 5
+    tells "rank-1.log" "no progress for .* rank 0 \($prefix-a, pid $stopped, no message for [0-9]+ s; phase "
     ;;
   cut)
     start
     in_full_run
     cut_link
     ranks_end_within 60
-    says 0 "no progress for .* rank 1 \($prefix-b, pid [0-9]+, no message for"
-    says 1 "no progress for .* rank 0 \($prefix-a, pid [0-9]+, no message for"
+    tells "rank-0.log" "no progress for .* rank 1 \($prefix-b, pid [0-9]+, no message for"
+    tells "rank-1.log" "no progress for .* rank 0 \($prefix-a, pid [0-9]+, no message for"
     # mpirun itself waits for its daemon on the other host for minutes: the end of the ranks is weft's, this is not.
     pkill -KILL -P $pid || true
     kill -KILL $pid 2>/dev/null || true
@@ -157,8 +155,8 @@ case $case in
     nsenter --target "$(cat "hosts/$prefix-b.holder")" --mount --wd="$PWD" -- mount -t tmpfs none run
     start
     ends_within 60
-    ((code == 3)) || fail "exit $code"
-    says 0 "run is not the same directory for all ranks: what rank 0 writes there is not seen by rank 1 \($prefix-b\)"
+    ends_with 3
+    tells "rank-0.log" "run is not the same directory for all ranks: what rank 0 writes there is not seen by rank 1 \($prefix-b\)"
     [[ ! -e run/metrics.jsonl ]] || fail "it began"
     ;;
   *) fail "no such case" ;;

@@ -34,14 +34,15 @@ for ((i = 1; i <= kills; i++)); do
   train "$i" &
   pid=$!
   while kill -0 $pid 2>/dev/null && (($(committed) <= before)); do sleep 0.02; done
-  kill -0 $pid 2>/dev/null || { echo "attempt $i ended by itself"; cat "log.$i"; exit 1; }
+  shown=("log.$i")
+  kill -0 $pid 2>/dev/null || fail "attempt $i ended by itself"
   sleep "0.$(printf '%03d' $((RANDOM % 120)))"
   kill -KILL "$(ranks | shuf -n 1 --random-source=<(yes $RANDOM))"
-  wait $pid && { echo "attempt $i: mpirun ended with 0"; exit 1; }
-  ((i == 1)) || grep -qE "resumed from .* at step ($found|$((found + 1))) of" "log.$i" || { echo "attempt $i did not resume from $found"; cat "log.$i"; exit 1; }
+  wait $pid && fail "attempt $i: mpirun ended with 0"
+  ((i == 1)) || matches "log.$i" "resumed from .* at step ($found|$((found + 1))) of"
   compgen -G "$run/checkpoints/*.tmp" >/dev/null && unfinished=$((unfinished + 1))
   last=$(committed)
   found=$("$weft" inspect "$run" --verify | sed -nE 's/^checkpoint .*: step ([0-9]+)$/\1/p')
-  [[ -n $found && $found -ge $last ]] || { echo "kill $i: step $last was committed, but ${found:-none} is found"; ls "$run/checkpoints"; exit 1; }
+  [[ -n $found && $found -ge $last ]] || fail "kill $i: step $last was committed, but ${found:-none} is found in: $(ls "$run/checkpoints")"
 done
 echo "$kills kills, $unfinished of them in the middle of a save; a complete checkpoint was always there, at last of step $found"

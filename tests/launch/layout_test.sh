@@ -27,7 +27,7 @@ checkpoint: {every_steps: 10, keep_last: 5}
 log: {every_steps: 1}
 YAML
 "$weft" prepare job.yaml 2>/dev/null
-on 1 train job.yaml --set run_dir=straight >straight.log 2>&1 || { cat straight.log; exit 1; }
+on 1 train job.yaml --set run_dir=straight >log 2>&1 || fail "the straight run"
 
 # same_losses RUN FIRST: the losses of RUN from step FIRST on are those of the straight run within 1e-3.
 same_losses() {
@@ -35,25 +35,25 @@ same_losses() {
   join <(sed -nE "$losses" straight/metrics.jsonl | sort) <(sed -nE "$losses" "$1/metrics.jsonl" | sort) |
     awk -v first="$2" -v run="$1" '
       $1 >= first { n++; d = ($3 - $2) / $2; if (d < 0) d = -d; if (d > most) most = d }
-      END { printf "%s: %d steps, losses within %.1e\n", run, n, most; exit !(n == 31 - first && most < 1e-3) }'
+      END { printf "%s: %d steps, losses within %.1e\n", run, n, most; exit !(n == 31 - first && most < 1e-3) }' ||
+    fail "$1: other losses"
 }
 
 for case in '2 tp=2' '2 tp=2,sequence_parallel=true' '2 zero_stage=2' '4 tp=2,zero_stage=1,sequence_parallel=true'; do
   ranks=${case%% *} settings=${case#* } run=${case// /-}
   sets=()
   for setting in ${settings//,/ }; do sets+=(--set "parallel.$setting"); done
-  on "$ranks" train job.yaml "${sets[@]}" --set run_dir="$run" --resume straight/checkpoints/step-00000010 >"$run.log" 2>&1 ||
-    { cat "$run.log"; exit 1; }
+  on "$ranks" train job.yaml "${sets[@]}" --set run_dir="$run" --resume straight/checkpoints/step-00000010 >log 2>&1 || fail "$run"
   same_losses "$run" 11
-  on 1 train job.yaml --set run_dir="back-$run" --resume "$run/checkpoints/step-00000020" >"back.log" 2>&1 ||
-    { cat back.log; exit 1; }
+  on 1 train job.yaml --set run_dir="back-$run" --resume "$run/checkpoints/step-00000020" >log 2>&1 || fail "back from $run"
   same_losses "back-$run" 21
 done
 
 on 1 evaluate --checkpoint straight --max-sequences 12 --translations one.txt >one.log 2>&1
 on 2 evaluate --checkpoint straight --max-sequences 12 --translations two.txt --tp 2 >two.log 2>&1
 on 3 evaluate --checkpoint straight --max-sequences 12 --translations three.txt >three.log 2>&1
-cmp one.txt two.txt && cmp one.txt three.txt
-(($(wc -l <one.txt) == 12))
-diff <(grep perplexity one.log) <(grep perplexity two.log)
+same_files "texts by tensor parallelism" one.txt two.txt
+same_files "texts by three replicas" one.txt three.txt
+same "lines" 12 "$(wc -l <one.txt)"
+same "the perplexity by tensor parallelism" "$(grep perplexity one.log)" "$(grep perplexity two.log)"
 echo "every layout resumes where another stopped, and writes the same texts"

@@ -23,8 +23,8 @@ log: {every_steps: 1}
 YAML
 "$weft" prepare job.yaml 2>/dev/null
 train() { on_ranks 2 "$weft" train job.yaml "$@"; }
-fail() { echo "$*"; tail -n 20 ./*.log; exit 1; }
-# Saves so far: none while there is no file of metrics yet.
+shown=("*.log")
+# Saves so far: 0 while there is no file of metrics yet.
 saves() {
   local count
   count=$(grep -ac '"event":"save"' run/metrics.jsonl 2>/dev/null) || true
@@ -40,16 +40,16 @@ wait_for_saves() {
 
 train >first.log 2>&1 &
 first=$!
-trap 'kill -TERM $(children "$first") 2>/dev/null || true' EXIT
+# shellcheck disable=SC2046 # words
+end_first() { kill -TERM $(children "$first") 2>/dev/null || true; }
+at_end end_first
 wait_for_saves 3
 
-code=0
-SLURM_JOB_ID=77 train --set checkpoint.lock_wait_seconds=0 >second.log 2>&1 || code=$?
-((code == 6)) || fail "the second job ended with $code, not 6"
-grep -qE 'run belongs to another run: attempt 0, process [0-9]+ on .*, since 20' second.log || fail "it does not say whose"
+SLURM_JOB_ID=77 expect_match 6 'run belongs to another run: attempt 0, process [0-9]+ on .*, since 20' -- \
+  train --set checkpoint.lock_wait_seconds=0
 before=$(saves)
 wait_for_saves $((before + 3))
-! grep -q 'was not saved' first.log || fail "the second job harmed the first one's save"
+lacks first.log 'was not saved' # the second job does not harm the first one's saves
 
 SLURM_JOB_ID=78 train --set train.max_steps=3 --set 'allow_changes=[train.max_steps]' >third.log 2>&1 &
 third=$!
@@ -61,6 +61,5 @@ read -ra ranks < <(children "$mpirun"; echo)
 kill -KILL "${ranks[@]}" "$mpirun"
 wait "$first" && fail "the first job ended with 0"
 wait $third || fail "the third job ended with $?"
-grep -q 'nothing to do' third.log || fail "the third job did not find the first one's checkpoints"
-trap - EXIT
+matches third.log 'nothing to do' # it found the first one's checkpoints
 echo "one owner at a time; its end frees the directory"

@@ -8,19 +8,12 @@ weft=$(realpath "$1")
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 begin_in "$2"
 
-# prepared RANKS JOB DIRECTORY [arguments]: with what it said in the file `said`.
-prepared() {
-  local ranks=$1 job=$2 directory=$3 status=0
-  shift 3
-  if ((ranks == 1)); then
-    "$weft" prepare "$job" --set data.directory="$directory" "$@" >said 2>&1 || status=$?
-  else
-    on_ranks "$ranks" "$weft" prepare "$job" --set data.directory="$directory" "$@" >said 2>&1 || status=$?
-  fi
-  return "$status"
+# prepare RANKS JOB DIRECTORY [arguments]
+prepare() {
+  local command=("$weft" prepare "$2" --set data.directory="$3" "${@:4}")
+  (($1 == 1)) || command=(on_ranks "$1" "${command[@]}")
+  "${command[@]}"
 }
-must() { "$@" || { echo "failed: $*"; cat said; exit 1; }; }
-must_say() { says_in said "$1" || { echo "it does not say '$1':"; cat said; exit 1; }; }
 
 # Documents of several lines, one of them of two mebibytes; a line that is no JSON, and one that is no UTF-8.
 awk 'BEGIN {
@@ -43,14 +36,12 @@ model: {layers: 1, width: 8, heads: 1, max_length: 8}
 batch: {context_length: 2, sequences: 1}
 train: {max_steps: 1}
 END
-must prepared 1 stream.yaml alone --threads 1
+expect 0 -- prepare 1 stream.yaml alone --threads 1
 for ranks in 2 3; do
-  must prepared "$ranks" stream.yaml "ranks-$ranks" --threads 2
-  must_say "$ranks ranks encoded [1-9][0-9]*, [1-9]"
-  diff -r alone "ranks-$ranks"
+  refused 0 "$ranks ranks encoded [1-9][0-9]*, [1-9]" -- prepare "$ranks" stream.yaml "ranks-$ranks" --threads 2
+  same_files "the dataset of $ranks ranks" alone "ranks-$ranks"
 done
-must prepared 3 stream.yaml ranks-3
-must_say "prepared already"
+refused 0 "prepared already" -- prepare 3 stream.yaml ranks-3
 
 # Pairs: tokenizers of two sides, held-out references, what is too long.
 awk 'BEGIN {
@@ -72,10 +63,9 @@ model: {encoder_layers: 1, layers: 1, width: 8, heads: 1, max_length: 32}
 batch: {order: bucketed, tokens: 64}
 train: {max_steps: 1}
 END
-must prepared 1 pairs.yaml pairs-alone
-must prepared 3 pairs.yaml pairs-ranks
-must_say "3 ranks encoded"
-diff -r pairs-alone pairs-ranks
+expect 0 -- prepare 1 pairs.yaml pairs-alone
+refused 0 "3 ranks encoded" -- prepare 3 pairs.yaml pairs-ranks
+same_files "the pairs of three ranks" pairs-alone pairs-ranks
 
 # An error is the same error, wherever the record was encoded: on the second of these batches, which another rank has.
 { awk 'BEGIN { for (i = 0; i < 30000; i++) print "twenty bytes of text" }'; printf 'not \377 UTF-8\n'; } >bytes.txt
@@ -83,19 +73,17 @@ sed 's/^name: .*/name: chars/; s/^data: .*/data: {directory: chars, format: text
      s/^ *bad_records.*/       train: {files: [bytes.txt]}}/; s/^tokenizer: .*/data_tokenizer/' stream.yaml |
   sed "s/^data_tokenizer/tokenizer: {kind: chars, specials: [<\/s>], eos: <\/s>}/" >chars.yaml
 head -30000 bytes.txt >clean.txt
-must prepared 1 chars.yaml clean --set "data.train.files=[clean.txt]"
+expect 0 -- prepare 1 chars.yaml clean --set "data.train.files=[clean.txt]"
 for ranks in 1 3; do
-  status=0
-  prepared "$ranks" chars.yaml "chars-$ranks" --set data.tokenizer_file=clean/tokenizer.json || status=$?
-  ((status == 3)) || { echo "status $status of $ranks ranks"; cat said; exit 1; }
-  must_say 'bytes.txt:30001.*byte 0xff is not valid UTF-8'
+  refused 3 'bytes.txt:30001.*byte 0xff is not valid UTF-8' -- \
+    prepare "$ranks" chars.yaml "chars-$ranks" --set data.tokenizer_file=clean/tokenizer.json
 done
 
 # Killed while ranks encode, and resumed on another number of them.
-prepared 3 stream.yaml killed --threads 1 &
+prepare 3 stream.yaml killed --threads 1 >log 2>&1 &
 until [[ -e killed/train-00002.h5.tmp || -e killed/dataset.json ]]; do sleep 0.01; done
 pkill -KILL -f "data.directory=killed" || true
 wait $! || true
-must prepared 2 stream.yaml killed --threads 1
-diff -r alone killed
+expect 0 -- prepare 2 stream.yaml killed --threads 1
+same_files "the dataset that was killed" alone killed
 echo "prepare_ranks_test: passed"

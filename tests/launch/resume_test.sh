@@ -30,9 +30,11 @@ steps_done() { tail -n 1 "$1/metrics.jsonl" 2>/dev/null | sed -nE 's/.*"step":([
 
 train straight
 final=checkpoints/step-00000120
-[[ -d straight/$final ]] || { echo "the straight run did not end"; cat straight.log; exit 1; }
+shown=("*.log")
+[[ -d straight/$final ]] || fail "the straight run did not end"
 
 sums() { checksums "$1/$final"; }
+sums straight >straight.sums
 
 # The processes that process $1 has started.
 children() { cat "/proc/$1/task/"*/children 2>/dev/null || true; echo; }
@@ -48,17 +50,15 @@ for case in KILL:15 KILL:33 KILL:71 USR1:25 TERM:52; do
   kill -"$signal" "${ranks[@]}" 2>/dev/null || true
   code=0
   wait $pid || code=$?
-  ((code != 0)) || { echo "$case: the run ended before the signal came"; exit 1; }
-  [[ -d $run/checkpoints/step-00000120 ]] && { echo "$case: not interrupted"; exit 1; }
-  train "$run" || { echo "$case: the resumed run failed"; cat "$run.log"; exit 1; }
-  diff <(sums straight) <(sums "$run") >/dev/null || { echo "$case: weights or moments differ"; exit 1; }
+  ((code != 0)) || fail "$case: the run ended before the signal came"
+  [[ ! -d $run/checkpoints/step-00000120 ]] || fail "$case: not interrupted"
+  train "$run" || fail "$case: the resumed run failed"
+  sums "$run" >"$run.sums"
+  same_files "$case: checksums of weights and moments" straight.sums "$run.sums"
   echo "$case: exit $code, resumed $(grep -oE 'at step [0-9]+' "$run.log" | head -1), same bits"
 done
 
 # A finished run has nothing to do, and a checkpoint that is not there is an error.
-on_ranks 2 "$weft" train job.yaml --set run_dir=straight 2>&1 | grep 'nothing to do: step 120 of 120' >/dev/null
-code=0
-"$weft" train job.yaml --set run_dir=nowhere --resume nowhere/step-1 2>resume.log || code=$?
-((code == 3)) || { echo "exit $code from a checkpoint that is not there"; exit 1; }
-grep -q 'no such checkpoint directory' resume.log
+expect 0 'nothing to do: step 120 of 120' -- on_ranks 2 "$weft" train job.yaml --set run_dir=straight
+refused 3 'no such checkpoint directory' -- "$weft" train job.yaml --set run_dir=nowhere --resume nowhere/step-1
 echo "all runs end in the same weights"

@@ -7,18 +7,8 @@ weft=$(realpath "$1")
 # shellcheck source=tests/launch/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 begin_in "$2"
+shown=(out)
 
-# same WHAT EXPECTED FOUND
-same() { [[ $2 == "$3" ]] || { printf 'not so: %s\nexpected: %s\nfound:    %s\n' "$1" "$2" "$3"; exit 1; }; }
-# refused STATUS PATTERN ARGUMENTS...: of weft score; standard input is handed on
-refused() {
-  local expected=$1 pattern=$2 status=0
-  shift 2
-  "$weft" score "$@" >out 2>err || status=$?
-  same "status of $*" "$expected" "$status"
-  says_in err "$pattern" || { echo "$* says no '$pattern'"; cat err; exit 1; }
-  [[ ! -s out ]] || { echo "$* prints figures"; cat out; exit 1; }
-}
 # field KEY [FILE]: of JSON, as it was printed
 field() { sed -nE "s/^ *\"$1\": (.*[^,]),?$/\1/p" "${2:-out}"; }
 
@@ -38,11 +28,11 @@ TER|nrefs:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no = 26.67
 CER|nrefs:1|case:mixed|space:yes = 17.46 (edits = 11 ref_len = 63)
 EXPECTED
 sed -E 's/\|version:[^ ]*//' out >found
-diff expected found || { echo "other figures than sacreBLEU's and jiwer's"; exit 1; }
+same_files "the figures of sacreBLEU and jiwer" expected found
 same "several references" "BLEU|nrefs:2|case:mixed|eff:no|tok:13a|smooth:exp = 97.65 100.0/100.0/100.0/90.9 (BP = 1.000 ratio = 1.053 hyp_len = 20 ref_len = 19)" \
   "$("$weft" score --hypotheses a.txt --reference ref.txt --reference ref2.txt | sed -E 's/\|version:[^ ]*//')"
 
-# Where the text comes from is all the same.
+# Figures do not depend on where the text comes from.
 score() { "$weft" score --reference ref.txt "$@"; }
 expected=$(score --hypotheses a.txt)
 same "standard input" "$expected" "$(score <a.txt)"
@@ -63,35 +53,39 @@ same "its references" '"2"' "$(field nrefs)"
 "$weft" score --hypotheses a.txt --hypotheses b.txt --reference ref.txt --paired-bs --samples 200 --json >out
 same "systems" '"Baseline: a.txt" "b.txt"' "$(field system | paste -sd' ')"
 same "the baseline is not compared with itself" null "$(field p_value | head -n 1)"
-[[ $(field p_value | tail -n 1) =~ ^(0\.[0-9]+|1\.0)$ ]] || { echo "no p"; cat out; exit 1; }
+[[ $(field p_value | tail -n 1) =~ ^(0\.[0-9]+|1\.0)$ ]] || fail "no p"
 
 # Systems compared.
 paired() { "$weft" score --reference ref.txt --metrics bleu ter --paired-bs --samples 200 "$@"; }
 paired --hypotheses a.txt --hypotheses b.txt >out
-says_in out 'Baseline: a.txt .*μ = .*b.txt .*\(p = [01]\.[0-9]{4}\)' || { echo "no comparison"; cat out; exit 1; }
+tells out 'Baseline: a.txt .*μ = .*b.txt .*\(p = [01]\.[0-9]{4}\)'
 same "the same lines are drawn again" "$(cat out)" "$(paired --hypotheses a.txt --hypotheses b.txt)"
 # Systems that say the same have the same mean and interval: both were drawn the same lines.
 paired --hypotheses a.txt --hypotheses crlf.txt >out
 same "the same lines for all systems" "$(sed -nE 's/^Baseline: a.txt  .*(μ[^)]*).*\(μ.*/\1/p' out)" \
   "$(sed -nE 's/^crlf.txt  *[0-9.]+ \((μ[^)]*).*/\1/p' out)"
-[[ $(grep -c μ out) == 2 ]]
+matches out μ 2
 
-# What cannot be scored.
+# What cannot be scored: one message, and no figures.
+refused_score() {
+  refused "$1" "$2" -- "$weft" score "${@:3}"
+  same "standard output" '' "$(<"$stdout")"
+}
 head -n 2 a.txt >short.txt
 : >empty.txt
 printf '\n\n\n' >blank.txt
 head -c 60 a.txt.gz >damaged.gz
-refused 3 'short.txt has 2 lines, ref.txt has 3' --hypotheses short.txt --reference ref.txt
-refused 3 'ref.txt has 3 lines, short.txt has 2' --hypotheses a.txt --reference ref.txt --reference short.txt
-refused 3 'empty.txt has no line' --hypotheses empty.txt --reference empty.txt
-refused 3 'none.txt' --hypotheses none.txt --reference ref.txt
-refused 3 'is a directory' --hypotheses . --reference ref.txt
-refused 3 'damaged.gz' --hypotheses damaged.gz --reference ref.txt
-refused 2 'tokenizer.*13a.*intl.*zh' --hypotheses a.txt --reference ref.txt --bleu tokenizer=moses
-refused 2 'rouge' --hypotheses a.txt --reference ref.txt --metrics rouge
-refused 2 'asked for twice' --hypotheses a.txt --reference ref.txt --metrics bleu bleu
-refused 2 'asked for twice' --reference - <a.txt
-refused 2 'reference' --hypotheses a.txt
-refused 2 'samples' --hypotheses a.txt --reference ref.txt --samples 5
+refused_score 3 'short.txt has 2 lines, ref.txt has 3' --hypotheses short.txt --reference ref.txt
+refused_score 3 'ref.txt has 3 lines, short.txt has 2' --hypotheses a.txt --reference ref.txt --reference short.txt
+refused_score 3 'empty.txt has no line' --hypotheses empty.txt --reference empty.txt
+refused_score 3 'none.txt' --hypotheses none.txt --reference ref.txt
+refused_score 3 'is a directory' --hypotheses . --reference ref.txt
+refused_score 3 'damaged.gz' --hypotheses damaged.gz --reference ref.txt
+refused_score 2 'tokenizer.*13a.*intl.*zh' --hypotheses a.txt --reference ref.txt --bleu tokenizer=moses
+refused_score 2 'rouge' --hypotheses a.txt --reference ref.txt --metrics rouge
+refused_score 2 'asked for twice' --hypotheses a.txt --reference ref.txt --metrics bleu bleu
+refused_score 2 'asked for twice' --reference - <a.txt
+refused_score 2 'reference' --hypotheses a.txt
+refused_score 2 'samples' --hypotheses a.txt --reference ref.txt --samples 5
 "$weft" score --hypotheses blank.txt --reference ref.txt >out
-says_in out ' = 0\.00 ' || { echo "empty translations are wrong, not missing"; cat out; exit 1; }
+tells out ' = 0\.00 ' # empty translations are wrong, not missing

@@ -4,21 +4,10 @@
 # usage: tokenize_test.sh WEFT SCRATCH
 set -euo pipefail
 weft=$(realpath "$1")
-foreign=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../data/tokenizer/foreign")
 # shellcheck source=tests/launch/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+foreign=$root/tests/data/tokenizer/foreign
 begin_in "$2"
-
-# same WHAT EXPECTED FOUND
-same() { [[ $2 == "$3" ]] || { printf 'not so: %s\nexpected: %s\nfound:    %s\n' "$1" "$2" "$3"; exit 1; }; }
-# refused STATUS PATTERN COMMAND...: standard input is handed on
-refused() {
-  local expected=$1 pattern=$2 status=0
-  shift 2
-  "$@" >out 2>err || status=$?
-  same "status of $*" "$expected" "$status"
-  says_in err "$pattern" || { echo "$* says no '$pattern'"; cat err; exit 1; }
-}
 
 # Ids of characters go by code point: blank 0, a 1, b 2; then the specials. German: x 0, y 1.
 printf 'ab ba\n\nab\n\nb a\n' >text.txt
@@ -42,8 +31,8 @@ model: {encoder_layers: 1, layers: 1, width: 8, heads: 1, max_length: 8}
 batch: {order: bucketed, tokens: 16}
 train: {max_steps: 1}
 END
-"$weft" prepare stream.yaml >out 2>&1 || { cat out; exit 1; }
-"$weft" prepare pairs.yaml >out 2>&1 || { cat out; exit 1; }
+expect 0 -- "$weft" prepare stream.yaml
+expect 0 -- "$weft" prepare pairs.yaml
 
 tok() { "$weft" tokenize --tokenizer "$@"; }
 detok() { "$weft" detokenize --tokenizer "$@"; }
@@ -61,24 +50,24 @@ same "specials are left out" "ab" "$(echo '1 3  2' | detok stream)"
 same "unless asked for" "a</s>b" "$(echo '1 3 2' | detok stream --specials)"
 same "JSON" '{"ids":[1,3],"text":"a"}' "$(echo '1 3' | detok stream --json)"
 
-refused 3 'standard input:2: tokenizer \(chars\): unknown "z" at byte 1' "$weft" tokenize --tokenizer stream <<<$'a\naz'
-refused 3 'standard input:1: tokenizer \(chars\): unknown "<" at byte 1' "$weft" tokenize --tokenizer stream <<<'a</s>'
-refused 3 'standard input:2:3: no token has the id 4 \(vocabulary 4\)' "$weft" detokenize --tokenizer stream <<<$'1\n1 4'
-refused 3 'standard input:1:3: "b" is not an id' "$weft" detokenize --tokenizer stream <<<'1 b'
-refused 3 'standard input:1:1: "99999999999" is not an id' "$weft" detokenize --tokenizer stream <<<'99999999999'
-refused 3 'standard input:1:1: no token has the id -1' "$weft" detokenize --tokenizer stream <<<'-1'
-refused 3 'none.txt: cannot be read' "$weft" tokenize --tokenizer stream none.txt
-refused 3 'nowhere: no such file' "$weft" tokenize --tokenizer nowhere </dev/null
-refused 2 'text.txt is not a tokenizer' "$weft" tokenize --tokenizer text.txt </dev/null
-refused 3 'no committed checkpoint' "$weft" tokenize --tokenizer . </dev/null
+refused 3 'standard input:2: tokenizer \(chars\): unknown "z" at byte 1' -- "$weft" tokenize --tokenizer stream <<<$'a\naz'
+refused 3 'standard input:1: tokenizer \(chars\): unknown "<" at byte 1' -- "$weft" tokenize --tokenizer stream <<<'a</s>'
+refused 3 'standard input:2:3: no token has the id 4 \(vocabulary 4\)' -- "$weft" detokenize --tokenizer stream <<<$'1\n1 4'
+refused 3 'standard input:1:3: "b" is not an id' -- "$weft" detokenize --tokenizer stream <<<'1 b'
+refused 3 'standard input:1:1: "99999999999" is not an id' -- "$weft" detokenize --tokenizer stream <<<'99999999999'
+refused 3 'standard input:1:1: no token has the id -1' -- "$weft" detokenize --tokenizer stream <<<'-1'
+refused 3 'none.txt: cannot be read' -- "$weft" tokenize --tokenizer stream none.txt
+refused 3 'nowhere: no such file' -- "$weft" tokenize --tokenizer nowhere </dev/null
+refused 2 'text.txt is not a tokenizer' -- "$weft" tokenize --tokenizer text.txt </dev/null
+refused 3 'no committed checkpoint' -- "$weft" tokenize --tokenizer . </dev/null
 
 # Files of other programs.
 same "tokenizer.json of tokenizers" "the old man" "$(echo 'the old man' | tok "$foreign/gpt2.json" | detok "$foreign/gpt2.json")"
-"$weft" doctor >out
-if grep -q '^SentencePiece  *yes' out; then
+run "$weft" doctor
+if grep -q '^SentencePiece  *yes' "$stdout"; then
   same "a SentencePiece model" "the old man" "$(echo 'the old man' | tok "$foreign/unigram.model" | detok "$foreign/unigram.model")"
 else
-  refused 2 'built without SentencePiece .*libsentencepiece-dev' "$weft" tokenize --tokenizer "$foreign/unigram.model" </dev/null
+  refused 2 'built without SentencePiece .*libsentencepiece-dev' -- "$weft" tokenize --tokenizer "$foreign/unigram.model" </dev/null
 fi
 
 # An answer to each line while the input is still open.
@@ -106,6 +95,6 @@ same "pairs, cut" 'train pair 0 of 2
   target   "<s>x" ... 2 more
   ids      2 0 ... 2 more' "$("$weft" inspect pairs --show 1 --tokens 2)"
 same "behind the end" 'train: 2 pairs, none from 9 on' "$("$weft" inspect pairs --show 1 --from 9)"
-refused 2 'stream.yaml is no prepared dataset' "$weft" inspect stream.yaml --show 1
-refused 2 'from' "$weft" inspect stream --from 1
+refused 2 'stream.yaml is no prepared dataset' -- "$weft" inspect stream.yaml --show 1
+refused 2 'from' -- "$weft" inspect stream --from 1
 echo "tokenize: all as expected"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs that are judged by BLEU while they learn, under mpirun on several layouts: each figure is the one that
+# Runs that are judged by BLEU while they learn, under mpirun on several layouts: each figure equals the one that
 # weft evaluate finds for the checkpoint of that step, and the best checkpoint is that of the highest.
 # usage: validation_bleu_test.sh WEFT SCRATCH
 set -euo pipefail
@@ -9,7 +9,6 @@ weft=$(realpath "$1")
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 begin_in "$2"
 export OMPI_MCA_mpi_yield_when_idle=1 # there may be more ranks than processors
-fail() { echo "$*"; exit 1; }
 
 # Letters in order, and two that the source decides: a model of some steps writes most of them right.
 letters=(p q r s)
@@ -33,7 +32,7 @@ evaluation:
   metric: bleu
   translation: {settings: [tokenizer=char, lowercase=true], beam: 2, max_pairs: 6}
 YAML
-"$weft" validate job.yaml 2>validate.log || { cat validate.log; exit 1; }
+expect 0 -- "$weft" validate job.yaml
 "$weft" prepare job.yaml 2>/dev/null
 
 # value KEY LINE: of a member of a JSON object that is a number.
@@ -43,42 +42,35 @@ for case in '1 tp=1' '2 zero_stage=2' '2 tp=2' '4 tp=2,sequence_parallel=true'; 
   ranks=${case%% *} settings=${case#* } run=${case// /-} tp=1 sets=()
   for setting in ${settings//,/ }; do sets+=(--set "parallel.$setting"); done
   [[ $settings != tp=2* ]] || tp=2
+  shown=("$run.log" evaluate.log)
   on_ranks "$ranks" "$weft" train job.yaml "${sets[@]}" --set run_dir="$run" >"$run.log" 2>&1 ||
-    { cat "$run.log"; exit 1; }
+    fail "$run"
   mapfile -t evaluations < <(grep '"event":"eval"' "$run/metrics.jsonl")
   ((${#evaluations[@]} == 6)) || fail "$run: not six evaluations: ${evaluations[*]}"
   highest=0
   for line in "${evaluations[@]}"; do
     step=$(value step "$line") bleu=$(value bleu "$line")
-    [[ $(value pairs "$line") == 6 ]] || fail "$run: not six pairs: $line"
+    same "$run: pairs of $line" 6 "$(value pairs "$line")"
     printf -v checkpoint '%s/checkpoints/step-%08d' "$run" "$step"
     found=$(on_ranks "$ranks" "$weft" evaluate --checkpoint "$checkpoint" --split valid --tp "$tp" --beam 2 \
-      --max-sequences 6 --bleu tokenizer=char lowercase=true --json 2>evaluate.log) || { cat evaluate.log; exit 1; }
+      --max-sequences 6 --bleu tokenizer=char lowercase=true --json 2>evaluate.log) || fail "evaluating $checkpoint"
     score=$(sed -E 's/.*"name":"BLEU"[^}]*"score":([-0-9.e+]+).*/\1/' <<<"$found")
-    [[ $score == "$bleu" ]] || fail "$run, step $step: BLEU was $bleu, and weft evaluate finds $score: $found"
+    same "$run, step $step: BLEU by weft evaluate, which says $found" "$bleu" "$score"
     highest=$(printf '%s\n%s\n' "$highest" "$bleu" | sort -g | tail -1)
   done
-  [[ $(value best_bleu "$line") == "$highest" ]] || fail "$run: $highest is the highest, and not told as the best: $line"
+  same "$run: the best of $line" "$highest" "$(value best_bleu "$line")"
   awk -v bleu="$highest" 'BEGIN { exit !(bleu > 20) }' || fail "$run has learnt nothing: BLEU $highest"
   printf -v best 'checkpoints/step-%08d' "$(value best_step "$line")"
   "$weft" evaluate --checkpoint "$run" --best --split valid >/dev/null 2>evaluate.log
-  grep -q "$run/$best on valid" evaluate.log || { cat evaluate.log; fail "$run: the best is not $best"; }
-  grep -qE 'BLEU [0-9.]+ over 6 pairs in .* \(best\)' "$run.log" || { cat "$run.log"; fail "$run: no line tells the best"; }
-  grep -qF "best validation BLEU $(printf '%.2f' "$highest")" "$run.log" || { cat "$run.log"; fail "$run: the end does not tell"; }
+  matches evaluate.log "$run/$best on valid"
+  matches "$run.log" 'BLEU [0-9.]+ over 6 pairs in .* \(best\)'
+  contains "$run: what it printed" "$(<"$run.log")" "best validation BLEU $(printf '%.2f' "$highest")"
   echo "$run: BLEU $highest at most, as weft evaluate finds"
 done
 
 # What the job asks for and the dataset cannot give is refused where the job asks for it.
-refused() { # STATUS PATTERN ARGUMENTS...
-  local status=0
-  "$weft" "${@:3}" >said 2>&1 || status=$?
-  if ((status != $1)) || ! says_in said "$2"; then
-    cat said
-    fail "weft ${*:3}: status $status, or no '$2'"
-  fi
-}
-refused 2 'job.yaml:12:3: evaluation.metric: nothing is evaluated; set evaluation.every_steps' validate job.yaml --set evaluation.every_steps=0
-refused 2 'job.yaml:13:3: evaluation.translation: metric: loss translates nothing' validate job.yaml --set evaluation.metric=loss
-refused 2 'evaluation.translation.beam: expected an integer from 1' train job.yaml --set evaluation.translation.beam=0
-refused 2 'evaluation.translation.settings: tokenizer=moses: tokenizer: expected one of 13a' validate job.yaml \
+refused 2 'job.yaml:12:3: evaluation.metric: nothing is evaluated; set evaluation.every_steps' -- "$weft" validate job.yaml --set evaluation.every_steps=0
+refused 2 'job.yaml:13:3: evaluation.translation: metric: loss translates nothing' -- "$weft" validate job.yaml --set evaluation.metric=loss
+refused 2 'evaluation.translation.beam: expected an integer from 1' -- "$weft" train job.yaml --set evaluation.translation.beam=0
+refused 2 'evaluation.translation.settings: tokenizer=moses: tokenizer: expected one of 13a' -- "$weft" validate job.yaml \
   --set evaluation.translation.settings='[tokenizer=moses]'

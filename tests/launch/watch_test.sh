@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# No silent hang: whatever kills or stops one rank of a training run ends the whole job in time, non-zero at mpirun, and
+# No silent hang: anything that kills or stops one rank of a training run ends the whole job in time, non-zero at mpirun, and
 # the rank is named. usage: watch_test.sh WEFT SCRATCH CASE; CASE data makes the dataset first.
 set -euo pipefail
 weft=$1 scratch=$2 case=$3
@@ -26,11 +26,7 @@ YAML
 fi
 rm -rf "$run" "$log"
 
-fail() {
-  echo "$case: $*" >&2
-  cat "$log" >&2
-  exit 1
-}
+shown=("$log")
 # start RANKS COMMAND...: the job in the background; its standard error goes to the log.
 start() {
   mpirun --oversubscribe --bind-to none -np "$1" "${@:2}" >"$log" 2>&1 & # not on_ranks: pid is to be mpirun's
@@ -63,8 +59,7 @@ ends_within() {
   sleep 0.2
   ! pgrep -f "(train|evaluate) job.yaml --set run_dir=$run( |\$)" >/dev/null || fail "a rank was left behind"
 }
-says() { grep -qE "$1" "$log" || fail "does not say: $1"; }
-says_once() { [[ $(grep -cE "$1" "$log") == 1 ]] || fail "says $(grep -cE "$1" "$log") times: $1"; }
+ends_with() { same "exit status of mpirun" "$1" "$code"; }
 # stop_in_evaluation [ARGUMENTS]: two steps of training, then an evaluation of two ranks in which rank 1 is stopped.
 stop_in_evaluation() {
   "$weft" train job.yaml --set run_dir="$run" --set train.max_steps=2 >"$log" 2>&1
@@ -83,14 +78,14 @@ case $case in
     wait_for_steps 3
     kill -KILL "$(rank_pid 1)"
     ends_within 30
-    says 'rank 1 .*signal 9'
+    matches "$log" 'rank 1 .*signal 9'
     ;;
   segv)
     start_training
     wait_for_steps 3
     kill -SEGV "$(rank_pid 0)"
     ends_within 30
-    says 'rank 0 .*signal 11'
+    matches "$log" 'rank 0 .*signal 11'
     ;;
   stop)
     # The stopped rank is not the one that reports.
@@ -99,8 +94,8 @@ case $case in
     stopped=$(rank_pid 1)
     kill -STOP "$stopped"
     ends_within 45
-    ((code == 5)) || fail "exit $code"
-    says_once "error: \[rank 0 .* no progress for .* s in phase step, step [0-9]+; waiting for (all_reduce|all_gather) number [0-9]+ over (dp|world); (not arrived|arrived, but stopped in it): rank 1 \(pid $stopped, stopped by a signal"
+    ends_with 5
+    matches "$log" "error: \[rank 0 .* no progress for .* s in phase step, step [0-9]+; waiting for (all_reduce|all_gather) number [0-9]+ over (dp|world); (not arrived|arrived, but stopped in it): rank 1 \(pid $stopped, stopped by a signal" 1
     ;;
   suspend)
     # A job that is suspended as a whole for longer than its budget continues afterwards.
@@ -114,20 +109,20 @@ case $case in
     wait_for_steps $((before + 3))
     kill -USR1 "${ranks[0]}"
     ends_within 45
-    ((code == 75)) || fail "exit $code"
+    ends_with 75
     ;;
   evaluate)
     stop_in_evaluation --set timeouts.evaluate_seconds=3 --set timeouts.init_seconds=20
     ends_within 60
-    ((code == 5)) || fail "exit $code"
-    says_once 'no progress for .* rank 1 \(pid'
+    ends_with 5
+    matches "$log" 'no progress for .* rank 1 \(pid' 1
     ;;
   stop-anywhere)
     # No phase gives a stopped process more time than a step does.
     stop_in_evaluation --set timeouts.evaluate_seconds=0 --set timeouts.init_seconds=0 --set timeouts.step_seconds=3
     ends_within 30
-    ((code == 5)) || fail "exit $code"
-    says_once "error: \[rank 0 .* a rank of this machine has not run for [0-9]+ s: rank 1 \(pid $stopped, stopped by a signal"
+    ends_with 5
+    matches "$log" "error: \[rank 0 .* a rank of this machine has not run for [0-9]+ s: rank 1 \(pid $stopped, stopped by a signal" 1
     ;;
   error)
     # One rank's dataset is cut short.
@@ -136,8 +131,8 @@ case $case in
     # shellcheck disable=SC2016 # the ranks' shells expand it
     start 2 bash -c 'exec "$0" train job.yaml --set run_dir="$1" --set data.directory=$([[ $OMPI_COMM_WORLD_RANK == 1 ]] && echo cut || echo data)' "$weft" "$run"
     ends_within 30
-    ((code == 3)) || fail "exit $code"
-    says_once '\[rank 1 .*error: .*cut/train'
+    ends_with 3
+    matches "$log" '\[rank 1 .*error: .*cut/train' 1
     ;;
   memory)
     start_training --set checkpoint.every_steps=5
@@ -145,25 +140,25 @@ case $case in
     prlimit --pid "$(rank_pid 1)" --as=1000000
     ends_within 30
     # What asks for memory first differs: weft, oneDNN, or the C++ runtime, which then aborts the rank.
-    says '\[rank 1 .*error: |rank 1 .*signal'
+    matches "$log" '\[rank 1 .*error: |rank 1 .*signal'
     ;;
   config)
     start 3 "$weft" train job.yaml --set model.heads=5
     ends_within 20
-    ((code == 2)) || fail "exit $code"
-    says_once 'model.heads: 5 does not divide'
+    ends_with 2
+    matches "$log" 'model.heads: 5 does not divide' 1
     ;;
   arguments)
     start 3 "$weft" train job.yaml --no-such-option
     ends_within 20
-    ((code == 2)) || fail "exit $code"
-    says_once 'no-such-option'
+    ends_with 2
+    matches "$log" 'no-such-option' 1
     ;;
   layout)
     start 3 "$weft" train job.yaml --set run_dir="$run" --set parallel.tp=2
     ends_within 20
-    ((code == 2)) || fail "exit $code"
-    says_once 'parallel.tp = 2 does not divide the 3 ranks'
+    ends_with 2
+    matches "$log" 'parallel.tp = 2 does not divide the 3 ranks' 1
     ;;
   world)
     # A launcher whose ranks MPI does not see.
@@ -173,9 +168,9 @@ case $case in
       env $variables "$weft" train job.yaml --set run_dir="$run" >"$log" 2>&1 &
       pid=$!
       ends_within 20
-      ((code == 2)) || fail "$variables: exit $code"
-      says_once 'MPI sees 1 of the 4 ranks that .* started'
-      says 'srun --mpi=pmix'
+      same "exit status with $variables" 2 "$code"
+      matches "$log" 'MPI sees 1 of the 4 ranks that .* started' 1
+      matches "$log" 'srun --mpi=pmix'
     done
     ;;
   USR1 | TERM)
@@ -183,8 +178,8 @@ case $case in
     wait_for_steps 3
     kill -"$case" "$(rank_pid 1)"
     ends_within 45
-    ((code == 75)) || fail "exit $code"
-    says_once 'stopped by a signal at step'
+    ends_with 75
+    matches "$log" 'stopped by a signal at step' 1
     saved=("$run"/checkpoints/*)
     [[ ${#saved[@]} == 1 && -f ${saved[0]}/manifest.json ]] || fail "checkpoints: ${saved[*]}"
     ;;
@@ -198,9 +193,9 @@ case $case in
       else
         { ended=0; "${train[@]}" 2>&1 >/dev/null || ended=$?; echo $ended >code; } | true
         for ((i = 0; i < 600; i++)); do [[ -s code ]] && break; sleep 0.1; done
-        [[ $(<code) == 0 ]] || fail "$how: exit $(<code)"
+        same "exit status with a console that is $how" 0 "$(<code)"
       fi
-      [[ $(grep -c '"event":"console_lost"' "$run/metrics.jsonl") == 1 ]] || fail "$how: it is not told once"
+      matches "$run/metrics.jsonl" '"event":"console_lost"' 1
       [[ -f $run/checkpoints/step-00000030/manifest.json ]] || fail "$how: not trained to its end"
     done
     echo "$case: trained on"
@@ -215,9 +210,9 @@ case $case in
     sleep 0.5
     kill -USR1 "$(rank_pid 1)"
     ends_within 30
-    ((code == 128 + 10)) || fail "exit $code"
+    ends_with $((128 + 10))
     ;;
   *) fail "no such case" ;;
 esac
-((code != 0)) || fail "mpirun returned 0"
+different "exit status of mpirun" 0 "$code"
 echo "$case: exit $code"

@@ -2,7 +2,7 @@
 // What the program prints reaches a shared console in whole lines.
 #include <limits.h>
 
-#include "tests/launch/commands_fixture.h"
+#include "tests/launch/fixture/commands.h"
 #include "tests/support/writes.h"
 
 namespace weft::test {

@@ -11,7 +11,7 @@
 #   mutations       the same for the other patches of tests/mutations (30 min)
 #   matrix          losses of 50 steps of every layout x model x knob (5 min)
 #   kills           checkpoints while they are written: a process killed at 400 instants, one of two ranks at 20 (3 min)
-#   chaos           320 faults in eight phases of runs on two ranks, 40 a phase, each gone on from to the same bits; then
+#   chaos           320 faults in eight phases of runs on two ranks, 40 a phase, each resumed to the same bits; then
 #                   every file of a checkpoint damaged, a full disk, two jobs, a branch (30 min)
 #   fuzz            libFuzzer on what parses, ten minutes a target (70 min); needs clang++-19
 #   tidy            clang-tidy 19 on every source, not only on those that changed (40 min)

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/metrics/stored_scores.h"
+#include "tests/metrics/fixture/stored_scores.h"
 
 namespace weft {
 namespace {

@@ -9,8 +9,8 @@
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
 #include "metrics/metric_table.h"
-#include "tests/metrics/every_code_point.h"
-#include "tests/metrics/stored_scores.h"
+#include "tests/metrics/fixture/every_code_point.h"
+#include "tests/metrics/fixture/stored_scores.h"
 #include "tests/support/error_of.h"
 
 namespace weft {

@@ -77,7 +77,7 @@ TEST(Perplexity, Json) {
   EXPECT_TRUE(nlohmann::json(perplexity_report({.nll = 1e6, .tokens = 1}, {}))["perplexity"].is_null());
 }
 
-TEST(Perplexity, WithoutScoredTokensIsAnError) { EXPECT_THROW(perplexity_report({}, {}), DataError); }
+TEST(Perplexity, EmptyTextIsAnError) { EXPECT_THROW(perplexity_report({}, {}), DataError); }
 
 TEST(TextSize, CountsWordsAndBytesOverPieces) {
   const auto words = [](std::vector<std::string> pieces) {

@@ -5,8 +5,8 @@
 #include "metrics/bootstrap.h"
 #include "metrics/chrf.h"
 #include "metrics/ter.h"
-#include "tests/metrics/every_code_point.h"
-#include "tests/metrics/stored_scores.h"
+#include "tests/metrics/fixture/every_code_point.h"
+#include "tests/metrics/fixture/stored_scores.h"
 
 // TER, the zh tokenizer and the bootstrap against what sacreBLEU computed (make_scores.py).
 namespace weft {

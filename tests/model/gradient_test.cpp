@@ -9,8 +9,8 @@
 #include <set>
 
 #include "parallel/parameters/parameter_patterns.h"
-#include "tests/model/fixture.h"
-#include "tests/model/variations.h"
+#include "tests/model/fixture/model.h"
+#include "tests/model/fixture/variations.h"
 
 namespace weft {
 namespace {

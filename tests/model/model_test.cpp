@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tests/model/fixture/model.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
-
-#include "tests/model/fixture.h"
 
 namespace weft {
 namespace {
@@ -220,7 +220,7 @@ TEST_P(Decoding, PacksEachWeightOnceUntilTheWeightsChange) {
 }
 
 // The memory is free for training, which changes what was packed.
-TEST(PackedWeights, AForwardPassThatRecordsDropsThem) {
+TEST(PackedWeights, ARecordingForwardPassDropsThePacks) {
   Context context;
   Mesh mesh = Mesh::single();
   const auto model = make_model(context, mesh, test::small_spec(false));

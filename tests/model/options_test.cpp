@@ -6,8 +6,8 @@
 
 #include <map>
 
-#include "tests/model/fixture.h"
-#include "tests/model/variations.h"
+#include "tests/model/fixture/model.h"
+#include "tests/model/fixture/variations.h"
 
 namespace weft {
 namespace {

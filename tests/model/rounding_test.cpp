@@ -11,7 +11,7 @@
 #include "model/layers/feed_forward.h"
 #include "model/packed_weights.h"
 #include "parallel/local/in_process.h"
-#include "tests/model/fixture.h"
+#include "tests/model/fixture/model.h"
 
 namespace weft {
 namespace {
@@ -142,7 +142,7 @@ TEST_P(Rounding, ASumOverTpIsRoundedWithBiasAndResidual) {
 INSTANTIATE_TEST_SUITE_P(BatchInvariant, Rounding, testing::Bool());
 
 // Backward needs the sum, not what the branch gave to it.
-TEST(Activations, ABranchesOutputGoesOnceItHasJoined) {
+TEST(Activations, ABranchOutputIsReleasedAfterTheJoin) {
   for (const int tp : {1, 2}) {
     run_in_process({.tp = tp}, [&](Mesh& mesh, int) {
       Rank rank(mesh);
@@ -158,7 +158,7 @@ TEST(Activations, ABranchesOutputGoesOnceItHasJoined) {
 }
 
 // Logits of a bf16 model are f32, as the loss sees them: near 40 bf16 knows quarters alone.
-TEST(DecodedLogits, AreThoseOfTheLoss) {
+TEST(DecodedLogits, EqualTheLogitsOfTheLoss) {
   Context context;
   Mesh mesh = Mesh::single();
   const Vocabularies vocabularies = small_vocabularies(false);

@@ -95,7 +95,7 @@ class ParameterUses : public testing::Test {
   }
 };
 
-TEST_F(ParameterUses, AllOfThemEndBeforeTheGradientIsReduced) {
+TEST_F(ParameterUses, AllUsesEndBeforeTheGradientIsReduced) {
   run([](Rank& rank) {
     Tape tape(rank.context, Tape::Mode::Record, rank.buckets.get());
     rank.operation(tape, 3);

@@ -38,7 +38,7 @@ void expect_thrown_everywhere(const Expected& thrown) {
   });
 }
 
-TEST(Agree, AnErrorIsTheSameOnEveryRank) {
+TEST(Agree, EveryRankThrowsTheSameError) {
   expect_thrown_everywhere(ConfigError("a key", "change it"));
   expect_thrown_everywhere(DataError("a file", ""));
   expect_thrown_everywhere(DivergenceError("a loss", "lower it"));

@@ -48,7 +48,7 @@ TEST(DevicePlaces, EachSeesAllFromItsOwnOn) {
   EXPECT_EQ(divide_devices(each_of("one", {{"a", "b", "c"}, {"b", "c", "a"}, {"c", "a", "b"}})), (Places{0, 0, 0}));
 }
 
-TEST(DevicePlaces, OneForTwoIsRefusedWithTheMap) {
+TEST(DevicePlaces, ADeviceForTwoRanksIsRefusedWithTheMap) {
   for (const auto& ranks : {each_of("one", {{"a"}, {"a"}}), each_of("one", {{"a", "b"}, {"b", "a"}, {"a", "b"}})}) {
     const std::string error = test::error_of([&] { divide_devices(ranks); });
     EXPECT_NE(error.find("several ranks"), std::string::npos) << error;
@@ -61,7 +61,7 @@ TEST(DevicePlaces, OneForTwoIsRefusedWithTheMap) {
   EXPECT_NE(error.find("one: rank 0 a\ntwo: rank 1 a"), std::string::npos) << error;
 }
 
-TEST(DevicePlaces, SharedOnesAreTakenInTurnWhereTheyMayBe) {
+TEST(DevicePlaces, SharedDevicesAreDealtInTurnIfAllowed) {
   const auto three = each_of("one", {3, {"a", "b"}});
   const Places taken = divide_devices(three, SharedDevices::Allowed);
   EXPECT_EQ(taken, (Places{0, 1, 0}));
@@ -70,7 +70,7 @@ TEST(DevicePlaces, SharedOnesAreTakenInTurnWhereTheyMayBe) {
   EXPECT_TRUE(shares_device(three, taken, 2));
 }
 
-TEST(DevicePlaces, ARankThatSeesNoneIsNamed) {
+TEST(DevicePlaces, ARankWithoutADeviceIsNamed) {
   const std::string error = test::error_of([] { divide_devices(each_of("one", {{"a"}, {}})); });
   EXPECT_NE(error.find("rank 1 on one sees no CUDA device"), std::string::npos) << error;
 }

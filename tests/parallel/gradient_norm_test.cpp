@@ -29,7 +29,8 @@ TEST(GradientNorm, CountsEveryParameterOnceOnAnyLayout) {
         registry.add({.name = "sharded", .shape = {4, 6}, .placement = sharded(MeshAxis::Tp, 1)});
         registry.add({.name = "vocabulary", .shape = {5, 2}, .placement = sharded(MeshAxis::Tp, 0), .padded = true});
         registry.add({.name = "replicated", .shape = {7}});
-        registry.freeze(registry.add({.name = "frozen", .shape = {3, 4}, .placement = sharded(MeshAxis::Tp, 1 - layout.tp % 2)}));
+        registry.freeze(
+            registry.add({.name = "frozen", .shape = {3, 4}, .placement = sharded(MeshAxis::Tp, 1 - layout.tp % 2)}));
         registry.allocate(Precision::Fp32, Purpose::Training, {.zero = zero, .bucket_bytes = 4});
         const FlatBuffer& gradient = registry.reduced_gradient();
         for (const Declared& d : kDeclared) {

@@ -12,7 +12,7 @@
 #include "parallel/local/dry_communicator.h"
 #include "parallel/mpi/communicator.h"
 #include "parallel/mpi/node.h"
-#include "tests/parallel/collective_checks.h"
+#include "tests/parallel/fixture.h"
 
 namespace weft {
 namespace {

@@ -10,7 +10,7 @@
 #include "kernels/ops/elementwise.h"
 #include "parallel/local/in_process.h"
 #include "parallel/nccl/communicator.h"
-#include "tests/parallel/collective_checks.h"
+#include "tests/parallel/fixture.h"
 
 namespace weft {
 namespace {
@@ -101,7 +101,7 @@ TEST(NcclCollectives, EveryRankHoldsTheSameBits) {
 }
 
 // What the environment says stays, and is named; another algorithm has other bits.
-TEST(NcclCollectives, SumsAreMadeAsTheyAreNamed) {
+TEST(NcclCollectives, SumsUseTheNamedAlgorithm) {
   struct Sums {
     std::string named;
     std::vector<double> values;
@@ -171,7 +171,7 @@ TEST(NcclCollectives, AreCountedWhenTheDeviceHasDoneThem) {
 }
 
 // Another thread's abort is what lets a host go that waits for a rank which does not come.
-TEST(NcclFailures, AbortLetsTheHostAndItsDeviceGo) {
+TEST(NcclFailures, AbortReleasesTheHostAndItsDevice) {
   on_devices({.dp = 2}, [](Mesh& mesh, Context& context) {
     if (mesh.dp().rank() == 1) return mesh.dp().barrier();
     const Tensor t = filled(context, 1000, DType::F32, 0);

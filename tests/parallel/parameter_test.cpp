@@ -27,7 +27,8 @@ TEST(Parameters, ShardsReassembleToTheSameBits) {
         Context mine;
         ParameterRegistry registry(mine, mesh);
         registry.add({.name = "before", .shape = {5}, .init = Init::ones()});
-        registry.add({.name = "w", .shape = shape, .init = Init::normal(0.02), .placement = sharded(MeshAxis::Tp, dim)});
+        registry.add(
+            {.name = "w", .shape = shape, .init = Init::normal(0.02), .placement = sharded(MeshAxis::Tp, dim)});
         registry.allocate(Precision::Fp32, Purpose::Training);
         registry.initialise(42);
         const Parameter& p = *registry.find("w");
@@ -76,7 +77,8 @@ TEST(Parameters, PaddedShardsReassemble) {
   ASSERT_EQ(context.vocabulary_multiple(), 16);
   Mesh alone = Mesh::single();
   ParameterRegistry whole(context, alone);
-  whole.add({.name = "w", .shape = {37, 3}, .init = Init::normal(1), .placement = sharded(MeshAxis::Tp, 0), .padded = true});
+  whole.add(
+      {.name = "w", .shape = {37, 3}, .init = Init::normal(1), .placement = sharded(MeshAxis::Tp, 0), .padded = true});
   whole.allocate(Precision::Fp32, Purpose::Inference);
   whole.initialise(42);
   const float* expected = whole.find("w")->value().data<float>();
@@ -84,7 +86,11 @@ TEST(Parameters, PaddedShardsReassemble) {
   run_in_process({.dp = 1, .tp = 4}, [&](Mesh& mesh, int rank) {
     Context mine;
     ParameterRegistry registry(mine, mesh);
-    registry.add({.name = "w", .shape = {37, 3}, .init = Init::normal(1), .placement = sharded(MeshAxis::Tp, 0), .padded = true});
+    registry.add({.name = "w",
+                  .shape = {37, 3},
+                  .init = Init::normal(1),
+                  .placement = sharded(MeshAxis::Tp, 0),
+                  .padded = true});
     registry.allocate(Precision::Fp32, Purpose::Training);
     registry.initialise(42);
     const Parameter& p = *registry.find("w");
@@ -170,7 +176,7 @@ TEST(GradientBuckets, SumWhateverTheOrderOfContributions) {
 
 // What the replicas divide: each gets the sum of what it owns, over micro-batches too, and one with fewer of them waits
 // for nobody.
-TEST(GradientBuckets, ReplicasGetTheSumOfWhatTheyOwn) {
+TEST(GradientBuckets, ReplicasGetTheSumsOfTheRangesTheyOwn) {
   for (const ZeroStage zero : {ZeroStage::Optimizer, ZeroStage::Gradients}) {
     run_in_process({.dp = 2}, [&](Mesh& mesh, int rank) {
       Buckets t(mesh, zero);

@@ -6,7 +6,7 @@
 
 #include "parallel/local/dry_communicator.h"
 #include "parallel/local/in_process.h"
-#include "tests/parallel/collective_checks.h"
+#include "tests/parallel/fixture.h"
 
 namespace weft {
 namespace {

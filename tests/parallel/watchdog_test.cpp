@@ -219,7 +219,7 @@ TEST(Watchdog, NamesTheRankThatHasNotQueuedACollective) {
       << report;
 }
 
-TEST(Watchdog, SaysHowFarTheDevicesAreWhereAllRanksHaveQueuedACollective) {
+TEST(Watchdog, ReportsTheProgressOfDevicesIfAllRanksQueuedTheCollective) {
   TwoRanks ranks(2);
   const Queued mine(*ranks.first.heartbeat, 2), theirs(*ranks.second.heartbeat, 2);
   const std::string report = ranks.first.report.get();
@@ -228,14 +228,14 @@ TEST(Watchdog, SaysHowFarTheDevicesAreWhereAllRanksHaveQueuedACollective) {
   EXPECT_TRUE(has(report, "its device has done 0 of 2 collectives over dp")) << report;
 }
 
-TEST(Watchdog, LetsGoOfWhatHangsAfterItsReport) {
+TEST(Watchdog, ReleasesHungWaitsAfterItsReport) {
   Watched w({.init_seconds = 0.1});
   std::promise<bool> released;
   w.watchdog.before_end([&] { released.set_value(!w.quiet_for(milliseconds(0))); });
   EXPECT_TRUE(released.get_future().get());
 }
 
-TEST(WatchdogDeathTest, EndsTheProcessAlsoWhereNothingLetsGo) {
+TEST(WatchdogDeathTest, EndsTheProcessEvenIfReleasingHangs) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(
       {
@@ -246,7 +246,7 @@ TEST(WatchdogDeathTest, EndsTheProcessAlsoWhereNothingLetsGo) {
       testing::ExitedWithCode(5), "no progress for . s in phase init");
 }
 
-TEST(Watchdog, OneRankOfANodeSpeaks) {
+TEST(Watchdog, OneRankOfANodeReports) {
   TwoRanks ranks(2, kNever);
   EXPECT_TRUE(ranks.second.watchdog.first_to_report());
   EXPECT_FALSE(ranks.first.watchdog.first_to_report());

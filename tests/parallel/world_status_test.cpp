@@ -52,7 +52,7 @@ TEST(WorldMessages, SayWhereRanksAre) {
 }
 
 // Anyone who can reach a port can send to it.
-TEST(WorldMessages, OnlyThoseOfThisRunAreHeard) {
+TEST(WorldMessages, OnlyMessagesOfThisRunAreTaken) {
   const std::vector<NodeStatus::Entry> one = {rank_of(3)};
   const std::string bytes = to_datagrams(kToken, one).at(0);
   ASSERT_TRUE(from_datagram(bytes, kToken, 4));
@@ -153,7 +153,7 @@ TEST(WorldStatus, StrangersAreNotHeard) {
 }
 
 // More ranks than a page has room for: it holds those that keep others waiting.
-TEST(WorldStatus, OfManyThoseThatKeepOthersWaitingAreKnown) {
+TEST(WorldStatus, TheNodesThatKeepOthersWaitingAreKnown) {
   constexpr int kWorld = 300;
   Node a(0, std::nullopt, kWorld), b(1, a.address, kWorld);
   const auto others = Datagrams::at(kHere);
@@ -220,7 +220,7 @@ TEST(WatchdogOfNodes, SlowOnAnotherNodeIsNotHung) {
 }
 
 // Its last words were of a phase that may take for ever; that it says no more shows that it does not work.
-TEST(WatchdogOfNodes, WhoIsSilentIsNotAtWork) {
+TEST(WatchdogOfNodes, ASilentNodeIsNotAtWork) {
   TwoNodes nodes({.init_seconds = 0.2, .save_seconds = 0}, RunPhase::Save);
   std::this_thread::sleep_for(milliseconds(1000));
   EXPECT_EQ(nodes.reported(), "");

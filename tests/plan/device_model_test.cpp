@@ -131,7 +131,7 @@ TEST(DeviceModel, AnUnknownDeviceIsNamed) {
 }
 
 // The bounds are those of llm.c's own report for eight H100s: 46.8 to 48.5 k tokens/s each.
-TEST(DeviceModel, Gpt2Of1558MOnEightDevicesIsWhereOthersMeasuredIt) {
+TEST(DeviceModel, Gpt2Of1558MOnEightDevicesAgreesWithPublishedTimes) {
   const BenchJob& named = find_bench_job("gpt2-1558m");
   JobConfig job =
       job_with(named.job, {"train.precision=bf16", "batch.sequences=1024", "batch.micro_batch_tokens=8192"});

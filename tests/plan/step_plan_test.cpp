@@ -8,7 +8,7 @@
 #include "base/files.h"
 #include "bench/synthetic_data.h"
 #include "kernels/device/devices.h"
-#include "tests/data/dataset/dataset_builder.h"
+#include "tests/data/dataset/fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/scratch.h"
 #include "tests/support/source_dir.h"
@@ -66,7 +66,7 @@ TEST(StepPlan, RowsWithoutALimitAreAsLongAsTheModelAllows) {
 }
 
 // What is kept for backward grows with a micro-batch's tokens and shrinks with recomputation; weights do not.
-TEST(StepPlan, TellsWhatMemoryIsFor) {
+TEST(StepPlan, BreaksDownTheMemory) {
   const auto plan = [](const std::vector<std::string>& overrides) {
     return plan_step(unprepared("gpt3/125m.yaml", overrides), {.dp = 8, .tp = 2});
   };

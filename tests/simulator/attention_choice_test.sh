@@ -5,19 +5,13 @@
 # why, weft's own kernels compute, and the losses are those of a job that asked for them.
 set -euo pipefail
 weft=$1 simulated=$2
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
+# shellcheck source=tests/support/shell.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../support/shell.sh"
+begin_in_temporary
 small=(--set model.width=32 --set model.heads=2 --set model.layers=2 --set train.max_steps=2 --set schedule.warmup_steps=1
   --set evaluation.every_steps=0 --set log.generations.every_steps=0 --set checkpoint.every_steps=0 --set log.every_steps=1
   --set evaluation.max_sequences=2 --set batch.sequences=2 --set train.precision=bf16)
 
-fail() {
-  echo "FAILED: $*"
-  cat log
-  exit 1
-}
 # train NAME LIBRARIES ATTENTION: sets `losses`, and what was said about attention, `said`.
 train() {
   LD_LIBRARY_PATH=$2 "$weft" train "$root/configs/sample/gpt.yaml" "${small[@]}" --set device=cuda --set run_dir="$1" \
@@ -29,15 +23,16 @@ train() {
 # falls_back NAME LIBRARIES REASON
 falls_back() {
   train "$1" "$2" cudnn
-  [[ $(wc -l <<<"$said") == 1 && $said == *"attention: weft's own kernels, not cuDNN: "*"$3"* ]] || fail "$1: one line says $3"
-  [[ $losses == "$own" ]] || fail "$1: other losses: $losses"
+  same "$1: lines about attention in: $said" 1 "$(wc -l <<<"$said")"
+  [[ $said == *"attention: weft's own kernels, not cuDNN: "*"$3"* ]] || fail "$1: no reason $3 in: $said"
+  same "$1: losses" "$own" "$losses"
   [[ $fingerprint == *'"weft"' ]] || fail "$1: the checkpoint says $fingerprint"
 }
 
 ln -s "$root/configs" configs # the jobs name their text from there
 "$weft" prepare "$root/configs/sample/gpt.yaml" "${small[@]}" >/dev/null 2>&1
 train own "$simulated" own
-[[ -z $said ]] || fail "a line about attention that the job did not ask for"
+same "what is said of attention that was not asked for" '' "$said"
 own=$losses
 [[ $(wc -l <<<"$own") -ge 4 ]] || fail "too little to compare: $own"
 
@@ -49,6 +44,6 @@ else
   mkdir broken
   cp -P "$simulated"/*.so* broken
   : >broken/libcudnn.so.9
-  falls_back unopened "$scratch/broken" 'libcudnn.so.9: '
+  falls_back unopened "$PWD/broken" 'libcudnn.so.9: '
 fi
 echo "attention: weft's own where cuDNN is not"

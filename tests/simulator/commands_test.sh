@@ -5,41 +5,39 @@
 # by beam search; a run that resumes where the CPU left it, and back again; the mean of checkpoints of both.
 set -euo pipefail
 weft=$1 simulated=$2
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch"
+# shellcheck source=tests/support/shell.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../support/shell.sh"
+begin_in_temporary
 
-fail() { echo "FAILED: $*"; exit 1; }
 # on DEVICE COMMAND ...
 on() {
   local device=$1 command=$2
   shift 2
   case $command in
-    train) LD_LIBRARY_PATH=$simulated "$weft" train "$@" --set device="$device" >log 2>&1 || { cat log; fail "train on $device"; } ;;
-    *) LD_LIBRARY_PATH=$simulated "$weft" "$command" "$@" --device "$device" 2>log || { cat log; fail "$command on $device"; } ;;
+    train) LD_LIBRARY_PATH=$simulated "$weft" train "$@" --set device="$device" >log 2>&1 || fail "train on $device" ;;
+    *) LD_LIBRARY_PATH=$simulated "$weft" "$command" "$@" --device "$device" 2>log || fail "$command on $device" ;;
   esac
 }
-# same WHAT COMMAND ...: for the file `input`, standard output is the same on both devices, and not empty.
+# both WHAT COMMAND ...: for the file `input`, standard output is the same on both devices, and not empty.
 input=/dev/null
-same() {
+both() {
   local what=$1 cpu cuda
   shift
   cpu=$(on cpu "$@" <"$input")
   cuda=$(on cuda "$@" <"$input")
-  [[ -n $cpu ]] || fail "$what: no output"
-  [[ $cpu == "$cuda" ]] || { diff <(echo "$cpu") <(echo "$cuda") || true; fail "$what differs"; }
+  different "$what" '' "$cpu"
+  same "$what" "$cpu" "$cuda"
 }
 perplexity() { sed -nE 's/.*"perplexity": ?([0-9.]+).*/\1/p'; }
 
 LD_LIBRARY_PATH=$simulated "$weft" doctor >log
-grep -q '^CUDA .*0: simulated' log || { cat log; fail "weft doctor says simulated"; }
-! grep -q '^links' log || fail "one device has no links"
+matches log '^CUDA .*0: simulated'
+lacks log '^links' # one device has none
 # links_of DEVICES NEIGHBOURS: how doctor says that they reach each other.
 links_of() {
   LD_LIBRARY_PATH=$simulated WEFT_CUDA_DEVICE_COUNT=$1 WEFT_CUDA_DEVICE_LINKED=$2 "$weft" doctor | sed -n 's/^links between devices *//p'
 }
-[[ $(links_of 4 1) == "through host memory, which is slower" ]] || fail "no links: $(links_of 4 1)"
+same "no links" "through host memory, which is slower" "$(links_of 4 1)"
 [[ $(links_of 4 2) == "0-1, 2-3 directly"*"; others through"* ]] || fail "some links: $(links_of 4 2)"
 [[ $(links_of 4 4) == "all directly"* ]] || fail "all links: $(links_of 4 4)"
 
@@ -47,7 +45,7 @@ links_of() {
 if LD_LIBRARY_PATH=$simulated WEFT_CUDA_DEVICE_CAPABILITY=75 "$weft" bench --model gpt2-124m --set device=cuda >log 2>&1; then
   fail "a device without code was taken"
 fi
-grep -q 'CUDA device 0 is simulated.*sm_75, and this weft is built for .*80' log || { cat log; fail "sm_75 is named"; }
+matches log 'CUDA device 0 is simulated.*sm_75, and this weft is built for .*80'
 
 ln -s "$root/configs" configs # the jobs name their text from there
 for job in gpt translation; do
@@ -59,9 +57,9 @@ for job in gpt translation; do
   "$weft" prepare "$root/configs/sample/$job.yaml" "${small[@]}" >/dev/null 2>&1
   on cpu train "$root/configs/sample/$job.yaml" "${small[@]}" --set train.max_steps=200
   on cuda train "$root/configs/sample/$job.yaml" "${small[@]}" --set train.max_steps=202 --set 'allow_changes=[train.max_steps]'
-  grep -q 'resumed from .* at step 200' log || { cat log; fail "$job resumes at step 200"; }
+  matches log 'resumed from .* at step 200'
   on cpu train "$root/configs/sample/$job.yaml" "${small[@]}" --set train.max_steps=204 --set 'allow_changes=[train.max_steps]'
-  grep -q 'resumed from .* at step 202' log || { cat log; fail "$job resumes at step 202"; }
+  matches log 'resumed from .* at step 202'
   "$weft" average "$job"/checkpoints/step-* --out "$job-mean" >/dev/null 2>&1
   cpu=$(on cpu evaluate --checkpoint "$job-mean" --split valid --set data.directory="corpora/prepared/sample-$job" --max-sequences 4 --json | perplexity)
   cuda=$(on cuda evaluate --checkpoint "$job-mean" --split valid --set data.directory="corpora/prepared/sample-$job" --max-sequences 4 --json | perplexity)
@@ -70,13 +68,13 @@ for job in gpt translation; do
 done
 
 generate=(generate --checkpoint gpt --prompt 'The old' --prompt 'Den gamle')
-same "greedy text" "${generate[@]}" --search method=greedy --max-tokens 12
-same "beam search" "${generate[@]}" --beam 3 --max-tokens 12
-same "sampled text" "${generate[@]}" --temperature 0.8 --seed 3 --max-tokens 12
-same "text from a nucleus" "${generate[@]}" --top-p 0.9 --seed 4 --search repetition_penalty=1.2 --max-tokens 12
-same "text from the most probable" "${generate[@]}" --top-k 5 --seed 5 --no-repeat-ngram 2 --max-tokens 12
-same "text by int8 weights" "${generate[@]}" --search method=greedy --weights int8 --max-tokens 12
+both "greedy text" "${generate[@]}" --search method=greedy --max-tokens 12
+both "beam search" "${generate[@]}" --beam 3 --max-tokens 12
+both "sampled text" "${generate[@]}" --temperature 0.8 --seed 3 --max-tokens 12
+both "text from a nucleus" "${generate[@]}" --top-p 0.9 --seed 4 --search repetition_penalty=1.2 --max-tokens 12
+both "text from the most probable" "${generate[@]}" --top-k 5 --seed 5 --no-repeat-ngram 2 --max-tokens 12
+both "text by int8 weights" "${generate[@]}" --search method=greedy --weights int8 --max-tokens 12
 head -n 3 < <(zcat configs/sample/valid.tsv.gz) | cut -f1 >sentences
 input=sentences
-same "a translation" translate --checkpoint translation --beam 2 --search max_length_extra=4 --search max_length_factor=1
+both "a translation" translate --checkpoint translation --beam 2 --search max_length_extra=4 --search max_length_factor=1
 echo "commands on the simulated device: all as expected"

@@ -3,14 +3,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # the tests use them
 weft=$1 simulated=$2 scratch=$3
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-source "$root/tests/launch/common.sh"
+# shellcheck source=tests/launch/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../launch/common.sh"
 begin_in "$scratch"
 export OMPI_MCA_mpi_yield_when_idle=1 # there may be more ranks than processors
-
-# fail WORDS...: prints them and the log.
-fail() {
-  echo "FAILED: $*"
-  [[ ! -f log ]] || cat log
-  exit 1
-}

@@ -23,10 +23,9 @@ ends_after() {
     --set run_dir="$run" "${sets[@]}" >log 2>&1 || code=$?
   # The start, the step's budget, the release of the devices, and a busy machine.
   ((SECONDS - began <= 240)) || fail "$run: it took $((SECONDS - began)) s"
-  ((code != 0)) || fail "$run: the job ended well"
-  grep -q '"event":"train","step":2,' "$run/metrics.jsonl" || fail "$run: it never trained"
+  different "$run: exit status of the job" 0 "$code"
+  matches "$run/metrics.jsonl" '"event":"train","step":2,'
 }
-says() { says_in log "$1" || fail "it does not say: $1"; }
 rank_1='rank 1 \(cuda:1, pid [0-9]+, '
 collective='all_reduce number [0-9]+ over dp \(gradient bucket [0-9]+, [0-9]+ bytes\)'
 
@@ -35,20 +34,20 @@ ln -s "$root/configs" configs # the jobs name their text from there
 
 # Only rank 0's watchdog can report: it sees what its own device waits for.
 ends_after STOP_COLLECTIVE=30 stopped
-((code == 5)) || fail "exit $code of a rank that stops"
-says "\[rank 0 [^ ]+ cuda:0 pid [0-9]+\] no progress for [0-9]+ s in phase step, step [0-9]+; waiting for its device, which is at $collective [^;]*; arrived, but stopped in it: ${rank_1}stopped by a signal"
+same "exit status with a rank that stops" 5 "$code"
+tells log "\[rank 0 [^ ]+ cuda:0 pid [0-9]+\] no progress for [0-9]+ s in phase step, step [0-9]+; waiting for its device, which is at $collective [^;]*; arrived, but stopped in it: ${rank_1}stopped by a signal"
 
 # NCCL reports it to rank 0 at once. mpirun, which also knows, leaves rank 0 the time for its message.
 OMPI_MCA_odls_base_sigkill_timeout=20 ends_after KILL_COLLECTIVE=30 killed timeouts.step_seconds=1000
-says "rank 0 \([^ ]+, cuda:0\): NCCL over dp has failed in $collective: remote process exited.*arrived, but stopped in it: ${rank_1}dead"
+tells log "rank 0 \([^ ]+, cuda:0\): NCCL over dp has failed in $collective: remote process exited.*arrived, but stopped in it: ${rank_1}dead"
 
 # The failed rank reports, not the one that lost it.
 ends_after FAIL_COLLECTIVE=30 failed timeouts.step_seconds=1000
-((code == 1)) || fail "exit $code of a rank whose NCCL fails"
-says "\[rank 1 [^ ]+\] error: rank 1 \([^ ]+, cuda:1\): NCCL over dp has failed in $collective: unhandled system error: rank 0 \(process"
+same "exit status with a rank whose NCCL fails" 1 "$code"
+tells log "\[rank 1 [^ ]+\] error: rank 1 \([^ ]+, cuda:1\): NCCL over dp has failed in $collective: unhandled system error: rank 0 \(process"
 
 # A device that hangs in tensor parallelism, whose collectives have no names.
 ends_after STOP_COLLECTIVE=200 stopped-tp parallel.tp=2
-((code == 5)) || fail "exit $code of a rank that stops"
-says "waiting for its device, which is at [a-z_]+ number [0-9]+ over tp \([0-9]+ bytes\)[^;]*; arrived, but stopped in it: ${rank_1}stopped"
+same "exit status with a rank that stops" 5 "$code"
+tells log "waiting for its device, which is at [a-z_]+ number [0-9]+ over tp \([0-9]+ bytes\)[^;]*; arrived, but stopped in it: ${rank_1}stopped"
 echo "ranks that stop, die and fail in a collective: all as expected"

@@ -40,8 +40,8 @@ for case in '2 dp2' '2 tp2 parallel.tp=2' '2 zero2 parallel.zero_stage=2' \
   read -r ranks run settings <<<"$case"
   # shellcheck disable=SC2086 # words
   on cuda "$ranks" "$run" train.max_steps=6 $settings || fail "$run"
-  grep -q "rank $((ranks - 1)) GPU-" log || fail "$run: no map of ranks and devices"
-  grep -q 'simulated' log || fail "$run: not on simulated devices"
+  matches log "rank $((ranks - 1)) GPU-" # the map of ranks and devices
+  matches log simulated
   same_losses "$run" 1
 done
 
@@ -55,31 +55,29 @@ for link in /proc/[0-9]*/exe; do
   process=${link#/proc/} process=${process%/exe}
   [[ $(readlink "/proc/$process/cwd" 2>/dev/null) == "$PWD" ]] && ranks+=("$process")
 done
-((${#ranks[@]} == 2)) || fail "${#ranks[@]} ranks, not two"
+same "ranks" 2 "${#ranks[@]}"
 kill -KILL "${ranks[1]}"
 code=0
 wait $job_pid || code=$?
-((code != 0)) || fail "the job without one of its ranks ended well"
+different "exit status of the job without one of its ranks" 0 "$code"
 rm -rf killed/checkpoints/step-0000000[4-9]* killed/checkpoints/step-000000[1-9]*
 cp -r killed again
 changed='allow_changes=[train.max_steps]'
 on cpu 1 killed train.max_steps=6 "$changed" || fail "it resumes on the CPU"
-grep -q 'resumed from .* at step 2' log || fail "it resumes at step 2"
+matches log 'resumed from .* at step 2'
 same_losses killed 3
 on cuda 2 again train.max_steps=6 "$changed" || fail "it resumes on two devices"
-grep -q 'resumed from .* at step 2' log || fail "it resumes at step 2"
+matches log 'resumed from .* at step 2'
 same_losses again 3
 
 # One device for two ranks.
-code=0
-devices=1 on cuda 2 refused train.max_steps=6 || code=$?
-((code == 2)) || fail "exit $code from two ranks on one device"
-grep -q 'several ranks would compute on one CUDA device' log || fail "why it is refused"
-grep -q 'rank 1 GPU-' log || fail "no map of ranks and devices with the refusal"
+devices=1 expect 2 -- on cuda 2 refused train.max_steps=6
+matches log 'several ranks would compute on one CUDA device'
+matches log 'rank 1 GPU-' # the map of ranks and devices
 devices=1 on cuda 2 shared train.max_steps=6 parallel.share_device=true || fail "two ranks share a device"
-[[ $(losses shared) == "$(losses dp2)" ]] || fail "other losses on a device that is shared"
+same "losses on a device that is shared" "$(losses dp2)" "$(losses shared)"
 devices=1 on auto 2 auto train.max_steps=3 || fail "device: auto with too few devices"
-grep -q 'device: auto: the CPU' log || fail "what auto takes"
+matches log 'device: auto: the CPU'
 left=$(find /dev/shm -maxdepth 1 \( -iname '*simulated*' -o -iname '*weft*' \))
-[[ -z $left ]] || fail "left behind: $left"
+same "what is left behind" '' "$left"
 echo "several simulated devices: all as expected"

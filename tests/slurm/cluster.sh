@@ -55,7 +55,7 @@ NodeName=w2 NodeHostname=$host NodeAddr=127.0.0.1 Port=${ports[2]} CPUs=2 RealMe
 PartitionName=low Nodes=w[1-2] Default=YES MaxTime=INFINITE State=UP PriorityTier=1 PreemptMode=REQUEUE GraceTime=20
 PartitionName=high Nodes=w[1-2] MaxTime=INFINITE State=UP PriorityTier=10 PreemptMode=OFF
 END
-  trap stop_cluster EXIT
+  at_end stop_cluster
   head -c 1024 /dev/urandom >"$cluster/munge.key"
   chmod 400 "$cluster/munge.key"
   munged --force --socket="$cluster/munge.socket" --key-file="$cluster/munge.key" --pid-file="$cluster/munged.pid" \

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The batch scripts of launch/slurm/ under a Slurm of this machine's own: a run that is stopped, preempted or driven off
-# its node goes on by itself to its end; one that cannot succeed is given up. usage: slurm_test.sh WEFT SCRATCH
+# its node continues by itself to its end; one that cannot succeed is given up. usage: slurm_test.sh WEFT SCRATCH
 set -euo pipefail
 weft=$1 scratch=$2
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -14,22 +14,14 @@ export OMPI_MCA_rmaps_base_oversubscribe=1
 export WEFT=$weft
 WEFT_ROOT=$(cd "$here/../.." && pwd)
 export WEFT_ROOT
-rm -rf "$scratch" && mkdir -p "$scratch" && cd "$scratch"
+# shellcheck source=tests/support/shell.sh
+source "$here/../support/shell.sh"
+begin_in "$scratch"
 # shellcheck source=tests/slurm/cluster.sh
 source "$here/cluster.sh"
 
-fail() {
-  trap - ERR
-  echo "slurm_test: $*" >&2
-  local log
-  for log in "$scratch"/*.log "$scratch"/cluster/log/slurmctld; do
-    [[ -f $log ]] || continue
-    echo "== $log" >&2
-    tail -n 30 "$log" >&2
-  done
-  exit 1
-}
-trap 'fail "line $LINENO: $BASH_COMMAND"' ERR
+shown=("$scratch/*.log" "$scratch/cluster/log/slurmctld")
+trap 'fail "$BASH_COMMAND"' ERR
 
 head -n 300 < <(zcat "$WEFT_ROOT/configs/sample/train.tsv.gz") >train.tsv
 head -n 40 < <(zcat "$WEFT_ROOT/configs/sample/valid.tsv.gz") >valid.tsv
@@ -88,9 +80,9 @@ ends() {
   local id=$1 log=weft-$1.log found
   until_so "job $1 ends" ended "$1"
   found="$(field "$1" JobState) $(field "$1" ExitCode) $(field "$1" Restarts)"
-  [[ $found == "$2 $3 $4" ]] || fail "job $1 ended as $found, not as $2 $3 $4"
+  same "the end of job $1" "$2 $3 $4" "$found"
   shift 4
-  for pattern in "$@"; do grep -qE "$pattern" "$log" || fail "$log does not say: $pattern"; done
+  for pattern in "$@"; do matches "$log" "$pattern"; done
 }
 
 # A weft that is killed once it has trained a step.
@@ -108,7 +100,7 @@ END
 chmod +x dying-weft
 
 # All of this at once, where there is room: two nodes of two processors.
-#   asked       is told to stop, saves, is queued again, and goes on by itself
+#   asked       gets a signal to stop, saves, is queued again, and continues by itself
 #   preempted   makes way for another job, on a node of its own
 #   cancelled   is cancelled by its user, saves, and is not queued again
 #   broken      has a wrong configuration, on both ranks: the first exit code is 2, srun's may be another one
@@ -144,7 +136,7 @@ ends "$broken" FAILED 2:0 0 'exit code 2: .*heads'
 ends "$dying" FAILED 7:0 2 'exit code 137' 'exit code 7: runs/dying: .*restarts'
 echo "asked, preempted, cancelled, broken, dying: each as it should"
 
-# Two nodes: one is drained, the run is asked to leave it, and goes on on the other. Meanwhile mpirun does the rest.
+# Two nodes: one is drained, the run is asked to leave it, and continues on the other. Meanwhile mpirun does the rest.
 job drained $endless
 job under_mpirun $endless
 drained=$(submit "$(script one_node)" drained.yaml)
@@ -159,21 +151,21 @@ scancel --signal=USR1 "$drained"
 scancel --batch --signal=USR1 "$under_mpirun"
 until_so "both end" ended_all "$drained" "$under_mpirun"
 ends "$drained" COMPLETED 0:0 1 'exit code 75'
-[[ $(field "$drained" NodeList) != "$node" ]] || fail "it ended on $node, which was drained"
+different "the node where it ended, which is not the one that was drained" "$node" "$(field "$drained" NodeList)"
 ends "$under_mpirun" COMPLETED 0:0 1 'exit code 75' 'SIGUSR1, passed on'
 scontrol update nodename="$node" state=resume
-echo "drained, under mpirun: went on by themselves"
+echo "drained, under mpirun: continued by themselves"
 
 # A run on two nodes, and an array of evaluations, one more than there are checkpoints.
 job two_nodes 6
 two_nodes=$(submit "$(script nodes)" two_nodes.yaml --set checkpoint.every_steps=3)
 ends "$two_nodes" COMPLETED 0:0 0 'done: step 6 of 6' 'each of 2 ranks'
-[[ $(field "$two_nodes" NumNodes) == 2 ]] || fail "it had $(field "$two_nodes" NumNodes) nodes"
+same "nodes" 2 "$(field "$two_nodes" NumNodes)"
 array=$(submit --array=0-2 "$(script evaluations)" runs/two_nodes valid)
 evaluated() { [[ -z $(squeue -h -j "$array" 2>/dev/null) ]]; }
 until_so "the evaluations end" evaluated
 for step in 3 6; do
   [[ -s runs/two_nodes/evaluations/step-0000000$step-valid.json ]] || fail "no evaluation of step $step"
 done
-grep -q 'has 2 checkpoints: there is no number 2' "weft-evaluate-$array-2.log" || fail "the third evaluation"
+matches "weft-evaluate-$array-2.log" 'has 2 checkpoints: there is no number 2'
 echo "two nodes, evaluations: done in $SECONDS s"

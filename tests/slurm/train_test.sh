@@ -6,7 +6,10 @@
 set -euo pipefail
 scratch=$1
 WEFT_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-rm -rf "$scratch" && mkdir -p "$scratch/bin" && cd "$scratch"
+# shellcheck source=tests/support/shell.sh
+source "$WEFT_ROOT/tests/support/shell.sh"
+begin_in "$scratch"
+mkdir bin
 export WEFT_ROOT WEFT=$scratch/bin/weft SLURM_JOB_ID=1 PATH=$scratch/bin:$PATH
 cat >bin/srun <<'END'
 #!/usr/bin/env bash
@@ -24,20 +27,15 @@ eval "$RUNS"
 END
 chmod +x bin/*
 
-fail() {
-  echo "train_test: $*" >&2
-  cat log >&2
-  exit 1
-}
 # ends CODE CALLED [NAME=VALUE...]: how the batch script ends, and whether it has its job queued again.
 ends() {
   local code=0 called
   env "${@:3}" bash "$WEFT_ROOT/launch/slurm/one_node.sbatch" job.yaml >log 2>&1 || code=$?
   called=$(grep -c 'CALLED requeue 1' log || true)
-  [[ $code == "$1" && $called == "$2" ]] || fail "${*:3}: code $code, requeued $called times, not code $1, $2 times"
+  same "${*:3}: exit status, times that it is queued again" "$1, $2" "$code, $called"
 }
-# told SIGNAL CALLED [NAME=VALUE...]: the same of a run that saves and stops when it is asked to, as this script is.
-told() {
+# ends_by SIGNAL CALLED [NAME=VALUE...]: how it ends with a run that saves and stops when asked to, as the script is.
+ends_by() {
   local script code=0 called
   rm -f ready
   env "RUNS=trap 'exit 75' USR1; echo \$\$ >ready.tmp; mv ready.tmp ready; while :; do sleep 0.1; done" "${@:3}" \
@@ -49,7 +47,7 @@ told() {
   kill -USR1 "$(<ready)"
   wait "$script" || code=$?
   called=$(grep -c 'CALLED requeue 1' log || true)
-  [[ $code == 75 && $called == "$2" ]] || fail "$*: code $code, requeued $called times"
+  same "$*: exit status, times that it is queued again" "75, $2" "$code, $called"
 }
 
 # Only what a restart may mend is queued again, and not for ever.
@@ -58,16 +56,16 @@ for code in 0 1 2 3 4 6 7; do ends "$code" 0 "RUNS=exit $code"; done
 ends 75 1 "RUNS=exit 75" WEFT_MAX_REQUEUES=2 SLURM_RESTART_COUNT=1
 ends 75 0 "RUNS=exit 75" WEFT_MAX_REQUEUES=2 SLURM_RESTART_COUNT=2
 
-# A job that Slurm ends is not revived; one whose time is over is.
-told USR1 1
-told TERM 0
-told TERM 1 STATE=COMPLETING REASON=TimeLimit
+# A job that Slurm ends is not queued again; one whose time is over is.
+ends_by USR1 1
+ends_by TERM 0
+ends_by TERM 1 STATE=COMPLETING REASON=TimeLimit
 ends 75 0 "RUNS=exit 75" STATE=COMPLETING
 ends 75 0 "RUNS=exit 75" STATE=CANCELLED
 
 # The first rank's code counts, not the launcher's; but no more than a number is believed, and nothing is run.
 ends 2 0 'RUNS=printf "2\nno such key\n" >"$WEFT_EXIT_FILE"; exit 143'
-grep 'exit code 2: no such key' log >/dev/null || fail "why is not told"
+matches log 'exit code 2: no such key'
 for text in 'a[$(touch ran)]' '0x4b' '075' '1000' ''; do
   ends 3 0 "TEXT=$text" 'RUNS=echo "$TEXT" >"$WEFT_EXIT_FILE"; exit 3'
 done
@@ -77,7 +75,7 @@ done
 echo precious >victim
 ln -s victim weft-1.exit
 ends 4 0 'RUNS=stat -c %a "$(dirname "$WEFT_EXIT_FILE")"; printf "4\n" >"$WEFT_EXIT_FILE"; exit 1'
-grep -x 700 log >/dev/null || fail "the folder of the exit file is open to others"
+matches log '^700$' # the mode of the folder of the exit file
 [[ $(<victim) == precious && -L weft-1.exit ]] || fail "a name in the shared folder was taken for the exit file"
 [[ -z $(compgen -G 'weft-1.exit.*') ]] || fail "the folder of the exit file stays behind"
 echo "train.sh: as it should"

@@ -4,6 +4,7 @@
 #
 #   format    C++ and CUDA sources are as clang-format 14 leaves them (.clang-format); --fix rewrites those that are not
 #   shell     shellcheck finds nothing in any shell script (.shellcheckrc)
+#   fixture   shell tests state what they expect with the functions of tests/support/shell.sh, and define none of their own
 #   licence   every source names its licence in its first line, or in the second after "#!"; NOTICE names files that exist
 #
 # A finding is a line that begins with FILE:LINE. Exits with 1 if there is one, and with 77 if a check could not be made
@@ -16,18 +17,18 @@ fix=false checks=()
 for argument in "$@"; do
   case $argument in
     --fix) fix=true ;;
-    format | shell | licence) checks+=("$argument") ;;
+    format | shell | fixture | licence) checks+=("$argument") ;;
     -h | --help)
       sed -n '3,/^set/{/^set/d; s/^# \{0,1\}//; p}' "${BASH_SOURCE[0]}"
       exit 0
       ;;
     *)
-      echo "lint.sh: there is no check $argument; there are format, shell and licence" >&2
+      echo "lint.sh: there is no check $argument; there are format, shell, fixture and licence" >&2
       exit 2
       ;;
   esac
 done
-((${#checks[@]})) || checks=(format shell licence)
+((${#checks[@]})) || checks=(format shell fixture licence)
 begin_at_root
 
 # Those that begin with "#!" and a shell, whatever their name; and those that others source.
@@ -48,6 +49,19 @@ check_format() {
 check_shell() {
   command -v shellcheck >/dev/null || { echo "shellcheck is not here" && return 77; }
   shell_scripts | in_parallel shellcheck --format=gcc
+}
+
+# A test that ends by itself with 1, or by a function of its own, does not say what it expected and what it got.
+check_fixture() {
+  local names found status=0
+  names=$(tracked tests/support/shell.sh | xargs -r sed -nE 's/^([a-z_]+)\(\).*/\1/p' | paste -sd '|')
+  names="($names|(assert|check|must|says?|want)(_[a-z_]+)?) *\(\)"
+  while IFS=: read -r found; do
+    echo "$found: a test states what it expects with the functions of tests/support/shell.sh"
+    status=1
+  done < <(tracked 'tests/*.sh' | grep -E '(_test|common)\.sh$' | grep -v '^tests/support/' |
+    xargs -r grep -nHE "^ *(function )?$names|^ *exit 1$|exit 1; *\}")
+  return "$status"
 }
 
 check_licence() {
@@ -74,6 +88,7 @@ for check in "${checks[@]}"; do
   case $check in
     format) check_format || status=$? ;;
     shell) check_shell || status=$? ;;
+    fixture) check_fixture || status=$? ;;
     licence) check_licence || status=$? ;;
   esac
   case $status in

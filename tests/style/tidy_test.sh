@@ -40,9 +40,9 @@ commit "an old finding"
 git rev-parse HEAD >tests/style/tidy_base
 commit "the base"
 built room/old.cpp room/late.cpp
-expect 0 'nothing has changed' tidy
-expect 1 'room/old.cpp:4:' tidy --all
-expect 1 'room/old.cpp:4:' tidy room/old.cpp
+expect 0 'nothing has changed' -- tidy
+expect 1 'room/old.cpp:4:' -- tidy --all
+expect 1 'room/old.cpp:4:' -- tidy room/old.cpp
 
 # Moved, with another include: no change. A line more: a change.
 mkdir moved
@@ -51,27 +51,27 @@ git mv room/sum.h moved/sum.h
 with_finding moved/sum.h >moved/old.cpp
 commit "moved"
 built moved/old.cpp room/late.cpp
-expect 0 'nothing has changed' tidy
+expect 0 'nothing has changed' -- tidy
 echo 'int g() { return 1; }' >>moved/old.cpp
-expect 1 'moved/old.cpp:4:' tidy
+expect 1 'moved/old.cpp:4:' -- tidy
 commit "moved and changed"
 
 # A header is looked at where the .cpp file beside it sees it; the latest change comes first.
 printf '#pragma once\nconstexpr int kLate = 1;\nconstexpr const char* kNone = 0;\n' >room/late.h
 commit "a header"
-expect 1 'room/late.h:3:' tidy
-expect 1 'looked at 2 files' tidy
-expect 1 'room/late.h:3:' tidy --at-most 1
-expect 1 '1 more have changed' tidy --at-most 1
+expect 1 'room/late.h:3:' -- tidy
+expect 1 'looked at 2 files' -- tidy
+expect 1 'room/late.h:3:' -- tidy --at-most 1
+expect 1 '1 more have changed' -- tidy --at-most 1
 
 # What the build does not compile is left out.
 built room/late.cpp
-expect 1 'looked at 1 files' tidy
+expect 1 'looked at 1 files' -- tidy
 
 # The base is not in this clone: the last commit counts, and it is said.
 echo 0123456789012345678901234567890123456789 >tests/style/tidy_base
 built moved/old.cpp room/late.cpp
-expect 1 'is not in this clone' tidy
-expect 1 'looked at 1 files' tidy
-expect 2 'there is no nowhere/compile_commands.json' tidy --build nowhere
+expect 1 'is not in this clone' -- tidy
+expect 1 'looked at 1 files' -- tidy
+expect 2 'there is no nowhere/compile_commands.json' -- tidy --build nowhere
 echo "tidy: all as expected"

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <map>
 
-#include "tests/trainer/covering_layouts.h"
-#include "tests/trainer/small_run.h"
+#include "tests/trainer/fixture/covering_layouts.h"
+#include "tests/trainer/fixture/small_run.h"
 
 namespace weft {
 namespace {
@@ -101,7 +101,7 @@ TEST_P(CudaSteps, TrainAsTheCpuDoesAndReadTheDeviceOnceAStep) {
 
 INSTANTIATE_TEST_SUITE_P(Models, CudaSteps, testing::ValuesIn(cells()), cell_name);
 
-TEST(CudaRun, TheSameRunTwiceIsTheSameToTheBit) {
+TEST(CudaRun, ARepeatedRunIsBitIdentical) {
   const auto once = [] {
     Context cuda(Device{DeviceKind::Cuda});
     Mesh mesh = Mesh::single();

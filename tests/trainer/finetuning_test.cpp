@@ -11,7 +11,7 @@
 #include "job/vocabularies.h"
 #include "model/layers/lora.h"
 #include "tests/support/error_of.h"
-#include "tests/trainer/small_run.h"
+#include "tests/trainer/fixture/small_run.h"
 #include "trainer/run/metrics.h"
 
 namespace weft {
@@ -71,7 +71,7 @@ class Finetuning : public testing::Test {
   SmallRun pretrained_{scratch_, "pretrained"};
 };
 
-TEST_F(Finetuning, TakesModelAndTokenizerOverAndBeginsItsStepsAnew) {
+TEST_F(Finetuning, TakesModelAndTokenizerAndStartsAtStep0) {
   const JobConfig job = tuned({"model.dropout.residual=0"});
   EXPECT_EQ(job.model.width, 16);
   EXPECT_EQ(job.model.dropout.residual, 0);
@@ -91,7 +91,7 @@ TEST_F(Finetuning, TakesModelAndTokenizerOverAndBeginsItsStepsAnew) {
   EXPECT_EQ(manifest.provenance["init_from"]["run"], read_checkpoint_manifest(initial()).state["run"]);
 }
 
-TEST_F(Finetuning, GoesOnWithoutTheOriginal) {
+TEST_F(Finetuning, ResumesWithoutTheOriginal) {
   const JobConfig job = tuned();
   train(job);
   const auto straight = tensor_hashes(saved(job, 6));
@@ -179,7 +179,7 @@ double loss_of(const fs::path& checkpoint, const JobConfig& job) {
   return evaluate_loss(*loaded.model, split, {.context_length = 8}, 0).mean_nll();
 }
 
-TEST_F(Finetuning, AdaptersLearnAloneGoOnAndMerge) {
+TEST_F(Finetuning, AdaptersAloneLearnResumeAndMerge) {
   const std::vector<std::string> overrides = {"lora={rank: 4, alpha: 8, dropout: 0.1, targets: [attention.*, ffn.*]}"};
   const JobConfig job = tuned(overrides);
   train(job);

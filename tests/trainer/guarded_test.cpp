@@ -8,8 +8,8 @@
 #include "parallel/local/in_process.h"
 #include "tests/support/error_of.h"
 #include "tests/support/guarded_context.h"
-#include "tests/trainer/covering_layouts.h"
-#include "tests/trainer/small_run.h"
+#include "tests/trainer/fixture/covering_layouts.h"
+#include "tests/trainer/fixture/small_run.h"
 
 namespace weft {
 namespace {

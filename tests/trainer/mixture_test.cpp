@@ -7,7 +7,7 @@
 
 #include "parallel/local/in_process.h"
 #include "tests/support/error_of.h"
-#include "tests/trainer/small_run.h"
+#include "tests/trainer/fixture/small_run.h"
 #include "trainer/run/metrics.h"
 
 namespace weft {
@@ -54,7 +54,7 @@ class MixedRun : public testing::Test {
   SmallRun run_{scratch_};
 };
 
-TEST_F(MixedRun, GoesOnAsIfItHadNotStopped) {
+TEST_F(MixedRun, ResumesAsIfItHadNotStopped) {
   run_.train();
   const auto straight = tensor_hashes(run_.checkpoint(8));
   begin_at_step_3();
@@ -88,7 +88,7 @@ TEST_F(MixedRun, HasTheSameLossesOnAnyLayout) {
   }
 }
 
-TEST_F(MixedRun, TellsHowOftenItHasGoneThroughEach) {
+TEST_F(MixedRun, ReportsTheEpochsOfEachDataset) {
   run_.job().evaluation.every_steps = 4;
   testing::internal::CaptureStderr();
   run_.train();
@@ -107,7 +107,7 @@ TEST_F(MixedRun, TellsHowOftenItHasGoneThroughEach) {
   EXPECT_NEAR(events[0]["sources"][1]["epochs"].get<double>(), 4.0 / 42, 0.01);
 }
 
-TEST_F(MixedRun, ValidatesOnWhatAllOfThemHoldOut) {
+TEST_F(MixedRun, ValidatesOnTheHeldOutTextOfAllDatasets) {
   run_.job().evaluation.every_steps = 8;
   run_.train();
   int64_t held_out = -1;  // all but the first token is predicted
@@ -143,7 +143,7 @@ TEST_F(MixedRun, ADatasetMayMoveAndItsTextMayNotChange) {
 }
 
 // A shorter epoch need not have the step at which the run stopped.
-TEST_F(MixedRun, MayGoOnWithoutOneOfItsDatasets) {
+TEST_F(MixedRun, MayResumeWithoutOneOfItsDatasets) {
   const std::string own = run_.job().data.directory;
   run_.job().data.directory = run_.job().data.mixture[0].directory;
   run_.job().data.mixture[0].directory = own;

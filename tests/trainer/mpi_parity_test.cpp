@@ -4,7 +4,7 @@
 
 #include "parallel/mpi/communicator.h"
 #include "tests/support/guarded_context.h"
-#include "tests/trainer/layout_run.h"
+#include "tests/trainer/fixture/layout_run.h"
 
 namespace weft {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "parallel/mpi/communicator.h"
 #include "parallel/nccl/communicator.h"
-#include "tests/trainer/layout_run.h"
+#include "tests/trainer/fixture/layout_run.h"
 
 namespace weft {
 namespace {

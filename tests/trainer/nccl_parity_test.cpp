@@ -6,7 +6,7 @@
 
 #include "parallel/local/in_process.h"
 #include "parallel/nccl/communicator.h"
-#include "tests/trainer/covering_layouts.h"
+#include "tests/trainer/fixture/covering_layouts.h"
 
 namespace weft {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "data/batches/batch_plan_windows.h"
 #include "parallel/local/in_process.h"
-#include "tests/trainer/covering_layouts.h"
+#include "tests/trainer/fixture/covering_layouts.h"
 
 namespace weft {
 namespace {

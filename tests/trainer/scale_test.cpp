@@ -16,8 +16,8 @@
 #include "data/batches/batch_plan_windows.h"
 #include "data/batches/loader.h"
 #include "parallel/local/dry_communicator.h"
-#include "tests/data/dataset/dataset_builder.h"
-#include "tests/model/fixture.h"
+#include "tests/data/dataset/fixture.h"
+#include "tests/model/fixture/model.h"
 #include "tests/support/scratch.h"
 #include "trainer/step/training_step.h"
 

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "parallel/local/in_process.h"
-#include "tests/trainer/small_run.h"
+#include "tests/trainer/fixture/small_run.h"
 
 namespace weft {
 namespace {
@@ -49,7 +49,7 @@ RunState state_at(const SmallRun& run, int64_t step) {
   return run_state_from(read_checkpoint_manifest(run.checkpoint(step)).state, "test");
 }
 
-TEST(Stopping, OneRanksRequestIsAllRanks) {
+TEST(Stopping, ARequestOfOneRankStopsAllRanks) {
   const Scratch scratch;
   const SmallRun run(scratch);
   for (const int asked_rank : {0, 1}) {
@@ -95,7 +95,7 @@ TEST(Stopping, TimeIsUpForAllRanksAtOnce) {
   }
 }
 
-TEST(Stopping, AnEvaluationIsLeftAndDoneFirstAfterwards) {
+TEST(Stopping, AnInterruptedEvaluationIsDoneFirstOnResume) {
   const Scratch scratch;
   SmallRun whole(scratch, "whole"), stopped(scratch, "stopped");
   for (SmallRun* run : {&whole, &stopped}) run->job().evaluation.every_steps = 3;
@@ -114,7 +114,7 @@ TEST(Stopping, AnEvaluationIsLeftAndDoneFirstAfterwards) {
 }
 
 // The rank is asked during the step, so that the step's own control all-reduce carries the request.
-TEST(Stopping, WhatIsDueAfterTheStepIsLeft) {
+TEST(Stopping, WorkDueAfterTheStepIsSkipped) {
   const Scratch scratch;
   SmallRun run(scratch);
   run.job().evaluation.every_steps = 3;
@@ -125,7 +125,7 @@ TEST(Stopping, WhatIsDueAfterTheStepIsLeft) {
   EXPECT_EQ(read_metrics(run.directory(), "eval").size(), 3u);  // at steps 3, 6 and 8, the last
 }
 
-TEST(Stopping, TheLastEvaluationIsLeftToo) {
+TEST(Stopping, TheLastEvaluationIsInterruptedToo) {
   const Scratch scratch;
   SmallRun run(scratch);
   for (const int64_t step : {7, 8}) {
@@ -157,7 +157,7 @@ TEST(Stopping, TheBestFoundAfterwardsIsKept) {
   EXPECT_TRUE(has_manifest(run.checkpoint(3)));
 }
 
-TEST(Stopping, GenerationsAreLeftOut) {
+TEST(Stopping, PendingGenerationsAreDroppedOnAStop) {
   const Scratch scratch;
   SmallRun run(scratch);
   run.job().log.generations = {.every_steps = 1, .prompts = {"the "}, .temperatures = {0, 1}, .max_tokens = 3};

@@ -4,7 +4,7 @@
 
 #include "parallel/local/dry_communicator.h"
 #include "parallel/local/in_process.h"
-#include "tests/trainer/layout_run.h"
+#include "tests/trainer/fixture/layout_run.h"
 
 namespace weft {
 namespace {
@@ -113,7 +113,7 @@ TEST(Traffic, EqualsItsFormulas) {
   }
 }
 
-TEST(Traffic, OfBf16IsHalfButForThePartsOfRowParallelSums) {
+TEST(Traffic, Bf16TrafficIsHalfExceptForPartsOfRowParallelSums) {
   for (const Layout& layout : layouts()) {
     if (layout.tp == 1) continue;
     const LayoutCase c{.steps = 1, .precision = Precision::Bf16};

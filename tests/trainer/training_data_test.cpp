@@ -3,7 +3,7 @@
 
 #include "parallel/local/in_process.h"
 #include "tests/support/error_of.h"
-#include "tests/trainer/small_run.h"
+#include "tests/trainer/fixture/small_run.h"
 
 namespace weft {
 namespace {

@@ -64,7 +64,8 @@ TrainingSetup::TrainingSetup(Context& context, Mesh& mesh, const JobConfig& job,
                        .lora = job.lora,
                        .sequence_parallel = job.parallel.sequence_parallel});
   freeze(model_->parameters(), job.train.freeze);
-  model_->allocate(job.train.precision, Purpose::Training, job.parallel.sharding(context.planned_device(), mesh.dp().size()));
+  model_->allocate(job.train.precision, Purpose::Training,
+                   job.parallel.sharding(context.planned_device(), mesh.dp().size()));
   const size_t before = context.memory().use().lent;
   optimizer_ = std::make_unique<Optimizer>(context, model_->parameters(), job.optimizer);
   optimizer_bytes_ = context.memory().use().lent - before;

@@ -3,7 +3,7 @@
 
 #include "base/config/reader.h"
 #include "base/error.h"
-#include "tests/base/config/sample.h"
+#include "tests/base/config/fixture.h"
 
 namespace weft {
 namespace {

@@ -31,7 +31,7 @@ TEST(Duration, IsReadWithItsUnits) {
   EXPECT_EQ(duration_text({.seconds = 5400}), "1h30m");
 }
 
-TEST(Duration, NothingElseIsOne) {
+TEST(Duration, NothingElseIsADuration) {
   for (const char* text : {"",
                            "inf",
                            ".inf",
@@ -56,7 +56,7 @@ TEST(Duration, NothingElseIsOne) {
   }
 }
 
-TEST(Duration, InAJobIsReadAndWritten) {
+TEST(Duration, ADurationInAJobIsReadAndWritten) {
   const auto limits = parse_config<Limits>("most: 3h45m\n", "job.yaml");
   ASSERT_TRUE(limits.most);
   EXPECT_EQ(limits.most->seconds, 13500);

@@ -5,7 +5,7 @@
 
 #include "base/config/writer.h"
 #include "base/error.h"
-#include "tests/base/config/sample.h"
+#include "tests/base/config/fixture.h"
 
 // Whatever bytes a configuration holds, reading it ends in a value or in a ConfigError.
 namespace weft {

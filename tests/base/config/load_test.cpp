@@ -6,7 +6,7 @@
 #include "base/config/reader.h"
 #include "base/error.h"
 #include "base/files.h"
-#include "tests/base/config/sample.h"
+#include "tests/base/config/fixture.h"
 #include "tests/support/scratch.h"
 
 namespace weft {
@@ -53,7 +53,7 @@ TEST_F(ConfigFiles, LaterFilesWinKeyByKeyAndListsAreReplaced) {
   EXPECT_EQ(tree.limit, 4);
 }
 
-TEST_F(ConfigFiles, ProblemsNameTheFileThatHasThem) {
+TEST_F(ConfigFiles, ProblemsNameTheirFile) {
   const std::string base = write("base.yaml", "seed: wrong\n");
   const std::string job = write("job.yaml", "extends: base.yaml\nnaem: x\n");
   const std::string found = problems_of(job, {"branch.rate=7"});

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "tests/base/config/sample.h"
+#include "tests/base/config/fixture.h"
 
 namespace weft {
 namespace {

@@ -48,7 +48,7 @@ std::vector<int64_t> drawn(int64_t count, const std::function<int64_t(uint64_t)>
 
 // Few parts and many; costs that are near each other, all equal, none, or so small beside the first that a part stays
 // the least for long.
-TEST(BalancedParts, AreThoseOfTheDefinition) {
+TEST(BalancedParts, EqualTheDefinition) {
   const std::vector<std::vector<int64_t>> all = {
       drawn(9000, [](uint64_t random) { return 4000 + static_cast<int64_t>(random % 100000); }),
       drawn(3000, [](uint64_t random) { return static_cast<int64_t>(random % 7); }),

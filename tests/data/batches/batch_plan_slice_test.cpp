@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "data/batches/batch_plan_pairs.h"
 #include "data/batches/batch_plan_windows.h"
-#include "tests/data/batches/batch_plan_testing.h"
+#include "tests/data/batches/fixture.h"
 
 namespace weft {
 namespace {
@@ -41,7 +41,7 @@ TEST(Slices, AreBalanced) {
   }
 }
 
-TEST(Slices, OfEqualWindowsDifferByOneAtMost) {
+TEST(Slices, SlicesOfEqualWindowsDifferByOneAtMost) {
   const auto step = make_window_plan({.sequences = 13, .context_length = 8}, 1000, 1)->step(0, 0);
   for (int64_t dp : {1, 2, 3, 4, 8, 13, 20}) {
     size_t least = 100, most = 0;
@@ -108,7 +108,7 @@ TEST(MicroBatches, AreCountedAsTheyAreCut) {
   }
 }
 
-TEST(MicroBatches, OfEqualWindowsAreAsFewAsPossible) {
+TEST(MicroBatches, EqualWindowsTakeTheFewestMicroBatches) {
   const auto step = make_window_plan({.sequences = 4096, .context_length = 7}, 40000, 1)->step(0, 0);
   std::vector<int64_t> slice(4096);
   std::iota(slice.begin(), slice.end(), 0);

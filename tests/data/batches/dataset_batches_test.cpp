@@ -6,7 +6,7 @@
 
 #include "data/batches/loader.h"
 #include "data/dataset/dataset.h"
-#include "tests/data/dataset/dataset_builder.h"
+#include "tests/data/dataset/fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/scratch.h"
 

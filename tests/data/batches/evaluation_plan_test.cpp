@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "data/batches/batch_plan_pairs.h"
 #include "data/batches/batch_plan_windows.h"
-#include "tests/data/batches/batch_plan_testing.h"
+#include "tests/data/batches/fixture.h"
 
 namespace weft {
 namespace {

@@ -226,7 +226,7 @@ TEST(Loader, YieldsEveryStepInOrderFromAnyPosition) {
   }
 }
 
-TEST(Loader, RunsWithoutEndWhereNoneIsGiven) {
+TEST(Loader, RunsForeverWithoutALimit) {
   Loader loader({.plan = windows(), .reader = std::make_shared<FakeReader>()});
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(loader.next());
 }

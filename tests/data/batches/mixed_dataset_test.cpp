@@ -9,7 +9,7 @@
 #include "data/batches/mixture.h"
 #include "data/batches/mixture_report.h"
 #include "data/dataset/dataset.h"
-#include "tests/data/dataset/dataset_builder.h"
+#include "tests/data/dataset/fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/scratch.h"
 
@@ -74,7 +74,7 @@ TEST_F(MixedDataset, PairsKeepTheirRows) {
   EXPECT_EQ(target, (Ids{1, 10, 11, 2}));
 }
 
-TEST_F(MixedDataset, OthersAreRefusedByName) {
+TEST_F(MixedDataset, OtherDatasetsAreRefusedByName) {
   builder("a").stream({range(0, 40)});
   builder("b").pairs({{{5}, {1, 6, 2}}});
   EXPECT_THAT(refusal(), AllOf(HasSubstr((scratch / "a").string()), HasSubstr((scratch / "b").string()),

@@ -131,7 +131,7 @@ TEST(MixedWindows, TakeEachWindowOfADatasetEquallyOften) {
   }
 }
 
-TEST(MixedWindows, OfOneDatasetAreThoseOfItAlone) {
+TEST(MixedWindows, AMixtureOfOneDatasetIsThatDatasetsPlan) {
   const std::vector<StreamPart> one = {{.tokens = 500, .weight = 3}};
   const BatchConfig config{.sequences = 6, .context_length = 10};
   const auto mixed = make_window_plan(config, one, 7), alone = make_window_plan(config, 500, 7);

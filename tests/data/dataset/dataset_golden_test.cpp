@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "data/dataset/inspect.h"
-#include "tests/data/prepare/prepare_fixture.h"
+#include "tests/data/prepare/fixture.h"
 #include "tests/support/source_dir.h"
 
 // Datasets of earlier format versions, kept as they were written: every later weft reads them.

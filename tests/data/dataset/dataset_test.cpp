@@ -12,7 +12,7 @@
 
 #include "base/hdf5.h"
 #include "data/dataset/open_shards.h"
-#include "tests/data/dataset/dataset_builder.h"
+#include "tests/data/dataset/fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/scratch.h"
 
@@ -223,7 +223,7 @@ TEST(DatasetRead, AnIndexCutWhileItIsReadIsAnError) {
 }
 
 // A forced preparation renames new shards over old ones: who has the old ones open reads on.
-TEST(DatasetRead, AReplacedShardIsReadOnAsItWas) {
+TEST(DatasetRead, AReplacedShardKeepsItsOpenContent) {
   const Scratch scratch;
   DatasetBuilder{.directory = scratch.path()}.stream({range(0, 50)});
   const Dataset dataset = Dataset::open(scratch.path(), DataSplit::Train);
@@ -231,7 +231,7 @@ TEST(DatasetRead, AReplacedShardIsReadOnAsItWas) {
   EXPECT_EQ(tokens(dataset, 0, 50), range(0, 50));
 }
 
-TEST(DatasetPairs, AllLengthsAreThoseOfTheRows) {
+TEST(DatasetPairs, LengthsEqualThoseOfTheRows) {
   const Scratch scratch;
   IdPairs rows;
   for (int i = 0; i < 40; ++i) rows.push_back({range(3, 4 + i % 7), range(2, 4 + i % 5)});
@@ -248,7 +248,7 @@ TEST(DatasetPairs, AllLengthsAreThoseOfTheRows) {
 }
 
 // Of 40 shards a reader checks its share, and opens what it reads.
-TEST(DatasetShards, OnlyThoseThatAreReadAreOpened) {
+TEST(DatasetShards, OnlyShardsThatAreReadAreOpened) {
   const Scratch scratch;
   DatasetBuilder{.directory = scratch.path(), .vocabulary = 1000, .shard_tokens = 10}.stream({range(0, 400)});
   const Dataset unread = Dataset::open(scratch.path(), DataSplit::Train, ShardShare::none());
@@ -285,8 +285,8 @@ TEST(DatasetShards, EveryShardIsInOneShare) {
   }
 }
 
-struct OpenShardsTest : testing::Test {
-  OpenShardsTest() {
+struct ShardsKeptOpen : testing::Test {
+  ShardsKeptOpen() {
     DatasetBuilder{.directory = scratch.path(), .vocabulary = 1000, .shard_tokens = 10}.stream({range(0, 90)});
   }
   OpenShards shards(size_t limit) const {
@@ -319,7 +319,7 @@ struct OpenShardsTest : testing::Test {
   const Scratch scratch;
 };
 
-TEST_F(OpenShardsTest, KeepOpenWhatWasReadLast) {
+TEST_F(ShardsKeptOpen, TheLastReadStayOpen) {
   const OpenShards three = shards(3);
   for (const size_t i : {0, 1, 2, 0, 3}) three.open(i);  // 1 goes
   EXPECT_EQ(three.opened(), 4);
@@ -333,7 +333,7 @@ TEST_F(OpenShardsTest, KeepOpenWhatWasReadLast) {
   EXPECT_EQ(descriptors(), 3);
 }
 
-TEST_F(OpenShardsTest, LeaveOpenWhatIsHeld) {
+TEST_F(ShardsKeptOpen, HeldShardsStayOpen) {
   const OpenShards one = shards(1);
   const std::shared_ptr<const Shard> held = one.open(4);
   for (const size_t i : {5, 6}) EXPECT_EQ(first_of(*one.open(i)), range(static_cast<int32_t>(10 * i), 2));

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "base/hash.h"
-#include "tests/data/dataset/dataset_builder.h"
+#include "tests/data/dataset/fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/scratch.h"
 

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "data/dataset/inspect.h"
-#include "tests/data/prepare/prepare_fixture.h"
+#include "tests/data/prepare/fixture.h"
 #include "tests/support/error_of.h"
 
 namespace weft {
@@ -47,7 +47,7 @@ TEST(BadRecords, TheFirstEndsThePreparationByDefault) {
   EXPECT_FALSE(fs::exists(data.directory));
 }
 
-TEST(BadRecords, SkippedOnesAreCountedByReasonWithTheFirstPlaces) {
+TEST(BadRecords, SkippedRecordsAreCountedByReasonWithTheFirstPlaces) {
   const Scratch scratch;
   const DataConfig data = lenient(jsonl_config(scratch, kOddLines), 0.75);
   const PrepareReport report = prepare({data, bytes_tokenizer()});
@@ -75,7 +75,7 @@ TEST(BadRecords, TooManyAreAnErrorThatShowsTheFirst) {
   EXPECT_FALSE(fs::exists(data.directory));
 }
 
-TEST(BadRecords, EveryFormatHasThem) {
+TEST(BadRecords, EveryFormatSkipsBadRecords) {
   const Scratch scratch;
   const std::string nul("b\0c", 3);
   DataConfig tsv = lenient(tsv_config(scratch, {scratch.write("a.tsv", "a\tb\nshort\n\nc\t" + nul + "\nd\te\n")}), 0.5);
@@ -101,7 +101,7 @@ TEST(BadRecords, EveryFormatHasThem) {
 }
 
 // Such a tokenizer takes valid UTF-8 only: other text is also left out of what it learns from.
-TEST(BadRecords, TextThatIsNoUtf8IsOneForWordsAndChars) {
+TEST(BadRecords, InvalidUtf8IsABadRecordForWordsAndChars) {
   const Scratch scratch;
   DataConfig data = lenient(text_config(scratch, {scratch.write("a.txt", "one\nt\xffwo\nthree\n")}), 0.4);
   data.valid.files = {scratch.write("b.txt", "three\n\xe4\none\n")};

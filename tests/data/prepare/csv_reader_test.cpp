@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "data/prepare/records/record_reader.h"
-#include "tests/data/prepare/prepare_fixture.h"
+#include "tests/data/prepare/fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/gzip.h"
 #include "tests/support/scratch.h"

@@ -6,7 +6,7 @@
 #include <set>
 #include <sstream>
 
-#include "tests/data/prepare/prepare_fixture.h"
+#include "tests/data/prepare/fixture.h"
 #include "tests/support/error_of.h"
 
 namespace weft {
@@ -31,7 +31,7 @@ DataConfig three_splits(const Scratch& scratch, DuplicatePolicy policy) {
   return data;
 }
 
-TEST(Duplicates, TheyAreKeptAndNotCountedByDefault) {
+TEST(Duplicates, DuplicatesAreKeptAndNotCountedByDefault) {
   const Scratch scratch;
   const DataConfig data = three_splits(scratch, DuplicatePolicy::Keep);
   const PrepareReport report = prepare({data, words_tokenizer()});
@@ -39,7 +39,7 @@ TEST(Duplicates, TheyAreKeptAndNotCountedByDefault) {
   EXPECT_EQ(report.manifest.splits.at(DataSplit::Train).duplicates, 0);
 }
 
-TEST(Duplicates, TheyAreCountedWithinASplitAndBetweenSplits) {
+TEST(Duplicates, DuplicatesAreCountedWithinASplitAndBetweenSplits) {
   const Scratch scratch;
   const DataConfig data = three_splits(scratch, DuplicatePolicy::Count);
   const PrepareReport report = prepare({data, words_tokenizer()});
@@ -56,7 +56,7 @@ TEST(Duplicates, TheyAreCountedWithinASplitAndBetweenSplits) {
   EXPECT_THAT(describe(report), HasSubstr("1 document is in the training text too"));
 }
 
-TEST(Duplicates, DroppedOnesLeaveTheTrainingTextAlone) {
+TEST(Duplicates, DroppedDuplicatesLeaveTrainingTextOnly) {
   const Scratch scratch;
   const DataConfig data = three_splits(scratch, DuplicatePolicy::Drop);
   const PrepareReport report = prepare({data, words_tokenizer()});

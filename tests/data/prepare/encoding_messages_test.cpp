@@ -3,7 +3,7 @@
 
 #include "data/prepare/encoding/messages.h"
 #include "data/tokenizer/trainer.h"
-#include "tests/data/prepare/prepare_fixture.h"
+#include "tests/data/prepare/fixture.h"
 
 namespace weft {
 namespace {

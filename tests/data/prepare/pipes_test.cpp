@@ -7,7 +7,7 @@
 #include <atomic>
 #include <thread>
 
-#include "tests/data/prepare/prepare_fixture.h"
+#include "tests/data/prepare/fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/gzip.h"
 
@@ -75,7 +75,7 @@ TEST(Pipes, GiveTheDatasetOfAFile) {
   }
 }
 
-TEST(Pipes, TheSameBytesAgainAreTheSameText) {
+TEST(Pipes, EqualBytesAreEqualText) {
   const Scratch scratch;
   DataConfig data = text_config(scratch, {});
   const auto prepare_from = [&](const char* name, const std::string& text) {
@@ -101,7 +101,7 @@ TEST(Pipes, ErrorsNameThePipe) {
   }
 }
 
-TEST(Pipes, NothingIsNoText) {
+TEST(Pipes, AnEmptyPipeIsNoText) {
   const Scratch scratch;
   EXPECT_THAT(error_of([&] {
                 prepare({text_config(scratch, {"/dev/null"}), bytes_tokenizer()});

@@ -3,7 +3,7 @@
 
 #include "data/dataset/inspect.h"
 #include "data/prepare/output.h"
-#include "tests/data/prepare/prepare_fixture.h"
+#include "tests/data/prepare/fixture.h"
 #include "tests/support/error_of.h"
 
 namespace weft {
@@ -39,7 +39,7 @@ class PrepareAgain : public testing::Test {
   std::map<std::string, std::string> before_;
 };
 
-TEST_F(PrepareAgain, TheSameIsNotDoneTwice) {
+TEST_F(PrepareAgain, EqualPreparationsAreDoneOnce) {
   const auto written = fs::last_write_time(scratch_ / "out" / kManifestName);
   const PrepareReport report = again();
   EXPECT_TRUE(report.already_prepared);
@@ -48,7 +48,7 @@ TEST_F(PrepareAgain, TheSameIsNotDoneTwice) {
   EXPECT_EQ(contents(data_.directory), before_);
 }
 
-TEST_F(PrepareAgain, TheSameTextUnderANewTimeIsTheSame) {
+TEST_F(PrepareAgain, ANewModificationTimeChangesNothing) {
   fs::last_write_time(scratch_ / "a.txt", fs::file_time_type::clock::now() + std::chrono::hours(1));
   EXPECT_TRUE(again().already_prepared);
 }
@@ -65,7 +65,7 @@ TEST_F(PrepareAgain, ChangedTextIsRefusedUnlessForced) {
   EXPECT_EQ(dataset.load_source_tokenizer()->decode(all_tokens(dataset)), "one 2wo three");
 }
 
-TEST_F(PrepareAgain, WhatDiffersIsNamed) {
+TEST_F(PrepareAgain, DifferencesAreNamed) {
   data_.shard_tokens = 4;
   EXPECT_THAT(refusal(), HasSubstr("data.shard_tokens was \"3\" and is now \"4\""));
   data_.shard_tokens = 3;
@@ -93,13 +93,13 @@ TEST_F(PrepareAgain, AKeyThatCameLaterCountsAsItsDefault) {
   EXPECT_THAT(refusal(), HasSubstr("data.answer_field was \"answer\" and is now \"reply\""));
 }
 
-TEST_F(PrepareAgain, WhatIsAcceptedChangesNothing) {
+TEST_F(PrepareAgain, AcceptedDifferencesChangeNothing) {
   data_.max_unknown_fraction = 0.9;
   data_.max_bad_fraction = 0.9;
   EXPECT_TRUE(again().already_prepared);
 }
 
-TEST_F(PrepareAgain, TheSameTextUnderAnotherNameIsTheSame) {
+TEST_F(PrepareAgain, AnotherFileNameChangesNothing) {
   fs::create_directory(scratch_ / "moved");
   for (const char* name : {"a.txt", "b.txt"}) fs::copy_file(scratch_ / name, scratch_ / "moved" / name);
   data_.train.files = {(scratch_ / "moved/*.txt").string()};
@@ -110,7 +110,7 @@ TEST_F(PrepareAgain, TheSameTextUnderAnotherNameIsTheSame) {
   EXPECT_THAT(refusal(), HasSubstr("b.txt had 8 bytes and has 6"));
 }
 
-TEST_F(PrepareAgain, TextMayGoOnceItIsPrepared) {
+TEST_F(PrepareAgain, TextMayBeDeletedAfterPreparation) {
   fs::remove(scratch_ / "a.txt");
   const PrepareReport report = again();
   EXPECT_TRUE(report.already_prepared);
@@ -142,7 +142,7 @@ TEST_F(PrepareAgain, ForcingRemovesShardsThatAreNoLongerPartOfIt) {
   EXPECT_EQ(now.size(), 4u);
 }
 
-TEST_F(PrepareAgain, ADamagedDatasetOfTheSameTextIsMadeAnew) {
+TEST_F(PrepareAgain, ADamagedDatasetOfTheSameTextIsRebuilt) {
   fs::resize_file(scratch_ / "out" / "train-00000.h5", 100);
   const PrepareReport report = again();
   EXPECT_FALSE(report.already_prepared);

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
-#include "tests/data/prepare/prepare_fixture.h"
+#include "tests/data/prepare/fixture.h"
 #include "tests/support/error_of.h"
 
 namespace weft {
@@ -83,7 +83,7 @@ TEST(PrepareChecks, FilesAreThereAndTokenizersLoad) {
 }
 
 // Not first when the training text, which may take hours, has been read.
-TEST(PrepareChecks, TheFirstRecordsOfEverySplitAreWhatTheFormatSays) {
+TEST(PrepareChecks, TheFirstRecordsOfEverySplitMatchTheFormat) {
   const Scratch scratch;
   DataConfig data = text_config(scratch, {scratch.write("a.jsonl", "{\"text\": \"one\"}\n")});
   data.format = TextFormat::Jsonl;

@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "data/dataset/inspect.h"
-#include "tests/data/prepare/prepare_fixture.h"
+#include "tests/data/prepare/fixture.h"
 #include "tests/support/error_of.h"
 
 // Whatever stops a preparation, readers find what was there before, the new dataset, or none.
@@ -84,7 +84,7 @@ class PrepareKilled : public testing::Test {
   std::mt19937 random_{20};
 };
 
-TEST_F(PrepareKilled, AtAnyInstantLeavesAllOrNothing) {
+TEST_F(PrepareKilled, AKillAtAnyInstantLeavesAllOrNothing) {
   const std::string text = numbered_lines(4000);
   const DataConfig data = config(scratch_.write("a.txt", text));
   const double whole = seconds_to_make(data);
@@ -103,7 +103,7 @@ TEST_F(PrepareKilled, AtAnyInstantLeavesAllOrNothing) {
   for (const auto& [name, bytes] : contents(data.directory)) EXPECT_FALSE(name.ends_with(".tmp")) << name;
 }
 
-TEST_F(PrepareKilled, WhileReplacingLeavesTheOldOneTheNewOneOrNone) {
+TEST_F(PrepareKilled, AKillWhileReplacingLeavesTheOldTheNewOrNoDataset) {
   const std::string old_text = numbered_lines(3000), new_text = numbered_lines(5000);
   const DataConfig old_data = config(scratch_.write("a.txt", old_text));
   const DataConfig new_data = config(scratch_.write("b.txt", new_text));

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "data/dataset/inspect.h"
-#include "tests/data/prepare/prepare_fixture.h"
+#include "tests/data/prepare/fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/gzip.h"
 #include "tests/support/shared_data.h"
@@ -178,7 +178,7 @@ TEST(Prepare, HeldOutPairsAreNeitherDroppedNorCutAndKeepTheirText) {
   EXPECT_THAT(verify_dataset(data.directory), ElementsAre());
 }
 
-TEST(Prepare, HeldOutPairsAreDroppedOrCutWhereTheJobSaysSo) {
+TEST(Prepare, HeldOutPairsAreDroppedOrCutIfTheJobAsksForIt) {
   const Scratch scratch;
   DataConfig data = tsv_config(scratch, {scratch.write("a.tsv", "ab\tcd\n")});
   data.test.files = {scratch.write("t.tsv", "ab\tcd\nabc\tdef\n \tx\n")};
@@ -278,7 +278,7 @@ TEST(Prepare, TooManyUnknownsAreAnErrorAndLeaveNothing) {
   EXPECT_FALSE(fs::exists(data.directory));
 }
 
-TEST(Prepare, EntropyIsThatOfSingleTokens) {
+TEST(Prepare, EntropyCountsSingleTokens) {
   const Scratch scratch;
   const DataConfig data = text_config(scratch, {scratch.write("a.txt", "a a b c\n")});
   const SideCounts counts = prepare({data, words_tokenizer()}).manifest.splits.at(DataSplit::Train).source;

@@ -4,7 +4,7 @@
 
 #include "data/batches/batch_plan.h"
 #include "data/batches/loader.h"
-#include "tests/data/prepare/prepare_fixture.h"
+#include "tests/data/prepare/fixture.h"
 #include "tests/support/error_of.h"
 
 namespace weft {
@@ -95,7 +95,7 @@ TEST(PromptAnswer, BucketsAndBudgetsGoByTheWholeSequence) {
   EXPECT_EQ(evaluation->step(0, 0).target_tokens(), 40 * 41 / 2 + 40);
 }
 
-TEST(PromptAnswer, WhatDoesNotFitIsNamed) {
+TEST(PromptAnswer, PairsThatDoNotFitAreNamed) {
   const Scratch scratch;
   const auto error = [&](const std::string& line) {
     return error_of([&] { prepare({config_of(scratch, line + "\n"), bytes_tokenizer()}); });

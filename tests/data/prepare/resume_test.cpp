@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "data/prepare/journal.h"
-#include "tests/data/prepare/prepare_fixture.h"
+#include "tests/data/prepare/fixture.h"
 #include "tests/support/gzip.h"
 
 namespace weft {
@@ -90,7 +90,7 @@ TEST_F(PrepareResumed, ALongDocumentAndALearntTokenizer) {
   expect_same_after_kills(data, {.kind = TokenizerKind::Bpe, .vocabulary = 300});
 }
 
-TEST_F(PrepareResumed, CompressedPairsWithBadOnes) {
+TEST_F(PrepareResumed, CompressedPairsWithBadRecords) {
   std::string text;
   while (text.size() < (5 << 20))
     text += words(40, " ") + "\t" + words(60, " ") + "\n" + (random_() % 50 ? "" : "bad\n");
@@ -101,7 +101,7 @@ TEST_F(PrepareResumed, CompressedPairsWithBadOnes) {
   expect_same_after_kills(data, bytes_tokenizer());
 }
 
-TEST_F(PrepareResumed, NotWithAnotherText) {
+TEST_F(PrepareResumed, AnotherTextIsNotResumed) {
   const std::string text = words(3 << 20, "\n");
   DataConfig data = text_config(scratch_, {scratch_.write("a.txt", text)});
   data.shard_tokens = kShardTokens;
@@ -112,7 +112,7 @@ TEST_F(PrepareResumed, NotWithAnotherText) {
   EXPECT_TRUE(contents(data.directory) == expected);
 }
 
-TEST_F(PrepareResumed, NotFromAJournalOrAShardThatIsDamaged) {
+TEST_F(PrepareResumed, DamagedJournalsAndShardsAreNotResumed) {
   DataConfig data = text_config(scratch_, {scratch_.write("a.txt", words(3 << 20, "\n"))});
   data.shard_tokens = kShardTokens;
   const auto expected = undisturbed(data, bytes_tokenizer());

@@ -102,7 +102,7 @@ TEST(SplitRules, CharactersCutOneDocumentIntoThree) {
   EXPECT_THAT(texts[2], ElementsAre("89"));
 }
 
-TEST(SplitRules, CutsAreThoseOfTheFirstNinetyPercent) {
+TEST(SplitRules, CutsEqualThoseOfTheFirstNinetyPercent) {
   EXPECT_EQ(position_cuts(1'115'394, 0.1, 0).first, 1'003'854);  // int(n * 0.9), as nanoGPT cuts
   EXPECT_EQ(position_cuts(1'115'394, 0.1, 0).second, 1'115'394);
   EXPECT_EQ(position_cuts(0, 0.1, 0.1).first, 0);

@@ -33,7 +33,7 @@ Found read_all(const DataConfig& config, int threads) {
   return found;
 }
 
-class TextBlocksTest : public testing::Test {
+class BlocksOfText : public testing::Test {
  protected:
   // Of any length; one is longer than a block.
   std::string record(const char* alphabet, size_t letters) {
@@ -53,7 +53,7 @@ class TextBlocksTest : public testing::Test {
   int made_ = 0;
 };
 
-TEST_F(TextBlocksTest, LinesAndColumns) {
+TEST_F(BlocksOfText, LinesAndColumns) {
   Found expected;
   std::string text, source, target;
   for (int i = 0; i < kRecords; ++i) {
@@ -75,7 +75,7 @@ TEST_F(TextBlocksTest, LinesAndColumns) {
   EXPECT_THAT(error, HasSubstr("a.tgt has 1001: parallel files"));
 }
 
-TEST_F(TextBlocksTest, Paragraphs) {
+TEST_F(BlocksOfText, Paragraphs) {
   Found expected;
   std::string text;
   int64_t line = 1;
@@ -92,7 +92,7 @@ TEST_F(TextBlocksTest, Paragraphs) {
   expect({.train = {.files = {scratch_.write("a.txt", text)}}}, expected);
 }
 
-TEST_F(TextBlocksTest, Separators) {
+TEST_F(BlocksOfText, Separators) {
   Found expected;
   std::string text;
   int64_t line = 1;
@@ -109,7 +109,7 @@ TEST_F(TextBlocksTest, Separators) {
          expected);
 }
 
-TEST_F(TextBlocksTest, ABadRecordFarInNamesItsLine) {
+TEST_F(BlocksOfText, ABadRecordFarInNamesItsLine) {
   std::string text;
   for (int i = 0; i < kRecords; ++i) text += "{\"text\": \"" + record("ab ", 3) + "\"}\n";
   text += "{\"text\": 1}\n";

@@ -35,7 +35,7 @@ std::string many_lines() {
 }
 
 // The writer waits for the answer, so nothing may be read beyond the line, however it begins.
-TEST(CompressedText, ALineIsThereAsSoonAsItIsWritten) {
+TEST(CompressedText, ALineIsReadAsSoonAsItIsWritten) {
   const Scratch scratch;
   const std::string pipe = (scratch / "pipe").string();
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);

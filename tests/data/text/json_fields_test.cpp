@@ -36,7 +36,7 @@ TEST(JsonFields, TheFieldIsTakenAmongWhateverElseThereIs) {
   EXPECT_EQ(text_of(R"({"text":"\"\\\/\b\f\n\r\t\u00fc\u20AC\ud83d\ude00"})"), "\"\\/\b\f\n\r\tü€😀");
 }
 
-TEST(JsonFields, WhatProgramsWriteThoughItIsNoJson) {
+TEST(JsonFields, NonStandardJsonOfCommonProgramsIsRead) {
   EXPECT_EQ(text_of(R"({"score":NaN,"a":[-Infinity,Infinity],"text":"x"})"), "x");
   EXPECT_EQ(text_of(R"({"text":"a\ud83d b\ude00c\ud83d\ud83d\ude00\ud83d\n"})"), "a\uFFFD b\uFFFDc\uFFFD😀\uFFFD\n");
   EXPECT_EQ(text_of("{\"text\":\"tab\there \xff\"}"), "tab\there \xff");

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "data/text/text_input.h"
-#include "tests/data/text/zstd_text.h"
+#include "tests/data/text/fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/scratch.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 using namespace test;
 
-TEST(NoZstdText, ItIsNamedAndWhatToDo) {
+TEST(NoZstdText, TheErrorNamesZstdAndWhatToInstall) {
   const Scratch scratch;
   const std::string file = scratch.write("a.zst", kZstdText);
   EXPECT_THAT(error_of([&] { TextInput input{TextFile(file)}; }),

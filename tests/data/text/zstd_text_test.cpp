@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where weft is built with zstd.
-#include "tests/data/text/zstd_text.h"
-
 #include <gmock/gmock.h>
 
 #include "data/text/text_input.h"
+#include "tests/data/text/fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/scratch.h"
 
@@ -35,7 +34,7 @@ TEST_F(ZstdText, FramesOneAfterAnotherAreOneText) {
   EXPECT_EQ(text_of(skippable + kZstdText), "one\ntwo\n");
 }
 
-TEST_F(ZstdText, CutAnywhereItIsAnError) {
+TEST_F(ZstdText, ATextCutAnywhereIsAnError) {
   for (size_t size = 4; size < kZstdText.size(); ++size) {
     EXPECT_THAT(error_of([&] { text_of(kZstdText.substr(0, size)); }), HasSubstr("a.zst: the zstd file is truncated"))
         << size;
@@ -43,7 +42,7 @@ TEST_F(ZstdText, CutAnywhereItIsAnError) {
   }
 }
 
-TEST_F(ZstdText, DamagedItIsAnErrorOrTheSameText) {
+TEST_F(ZstdText, ADamagedTextIsAnErrorOrTheSameText) {
   int errors = 0;
   for (size_t byte = 4; byte < kZstdText.size(); ++byte) {
     for (int bit = 0; bit < 8; ++bit) {

@@ -118,7 +118,7 @@ TEST(BpeLearn, EqualsRecountingOnRandomTexts) {
   }
 }
 
-TEST(PretokenCounter, CountsAlikeWithAnyNumberOfThreads) {
+TEST(PretokenCounter, CountsDoNotDependOnThreads) {
   std::mt19937 random(8);
   std::vector<std::string> documents;
   for (int i = 0; i < 3000; ++i) {

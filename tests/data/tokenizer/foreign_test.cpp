@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "data/tokenizer/formats/sentencepiece_proto.h"
-#include "tests/data/tokenizer/make_tokenizer.h"
+#include "tests/data/tokenizer/fixture/make_tokenizer.h"
 #include "tests/support/error_of.h"
 #include "tests/support/scratch.h"
 #include "tests/support/source_dir.h"

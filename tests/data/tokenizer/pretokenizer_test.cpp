@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "tests/data/tokenizer/tokenizer_golden.h"
+#include "tests/data/tokenizer/fixture/golden.h"
 
 namespace weft {
 namespace {
@@ -137,7 +137,7 @@ TEST(Pretokenizer, CutsSafely) {
   EXPECT_EQ(Pretokenizer("none").safe_split("a b c", 1), 5u);
 }
 
-TEST(Pretokenizer, SaysWhatIsWrongWithAnExpression) {
+TEST(Pretokenizer, ErrorsExplainWhatIsWrongWithAnExpression) {
   try {
     Pretokenizer("a(b");
     FAIL();

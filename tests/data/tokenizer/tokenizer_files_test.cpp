@@ -7,7 +7,7 @@
 #include <random>
 
 #include "base/error.h"
-#include "tests/data/tokenizer/make_tokenizer.h"
+#include "tests/data/tokenizer/fixture/make_tokenizer.h"
 #include "tests/support/deep_json.h"
 #include "tests/support/scratch.h"
 
@@ -104,7 +104,7 @@ TEST_F(TokenizerFiles, AreTheSameAfterSavingAndLoading) {
 }
 
 // Two vocabularies are the same exactly when their hashes are.
-TEST_F(TokenizerFiles, HashTellsVocabulariesApart) {
+TEST_F(TokenizerFiles, HashDistinguishesVocabularies) {
   const TokenizerConfig config{.kind = TokenizerKind::Bpe, .merges = 6, .min_frequency = 1, .specials = {"<s>", "<e>"}};
   const auto hash_with = [&](const std::function<void(TokenizerConfig&)>& change) {
     TokenizerConfig changed = config;
@@ -207,7 +207,7 @@ TEST_F(TokenizerFiles, RefuseTokensThatGrowWithoutBound) {
   expect_error([&] { Tokenizer::from_json(json.dump(), "x.json"); }, {"x.json", "a token of 131072 bytes"});
 }
 
-TEST_F(TokenizerFiles, ReadTinyGpt2AndTiktokenAlike) {
+TEST_F(TokenizerFiles, Gpt2AndTiktokenFilesGiveEqualTokenizers) {
   const Gpt2Files files = tiny_gpt2();
   const auto gpt2 = test::load_gpt2(write("v.json", files.vocab), write("m.txt", files.merges));
   EXPECT_EQ(gpt2->encode("the he"), (Ids{258, ' ', 257}));

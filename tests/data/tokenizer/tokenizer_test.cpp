@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "base/error.h"
-#include "tests/data/tokenizer/make_tokenizer.h"
-#include "tests/data/tokenizer/tokenizer_golden.h"
+#include "tests/data/tokenizer/fixture/golden.h"
+#include "tests/data/tokenizer/fixture/make_tokenizer.h"
 #include "tests/support/scratch.h"
 #include "tests/support/shared_data.h"
 
@@ -90,7 +90,7 @@ TEST(Bpe, DoesNotDependOnThreads) {
 }
 
 // A text's ids do not depend on what was encoded before (the cache), nor on who encodes at the same time.
-TEST(Bpe, EncodesAlikeFromManyThreads) {
+TEST(Bpe, EncodingDoesNotDependOnThreads) {
   const auto tokenizer = train(bpe_config(), {kText});
   std::mt19937 random(3);
   std::vector<std::string> texts;
@@ -135,7 +135,7 @@ TEST(Specials, AreFoundInTextOnlyWhenAskedFor) {
   EXPECT_EQ(tokenizer->decode(Ids{'x', 256, 'y'}, {.show_specials = true}), "x<a>y");
 }
 
-TEST(Tokenizer, RefusesIdsThatStandForNothing) {
+TEST(Tokenizer, RefusesUnknownIds) {
   const auto tokenizer = train({.kind = TokenizerKind::Bytes}, {});
   for (int32_t id : {-1, 256, INT32_MAX, INT32_MIN}) {
     EXPECT_NE(message_of([&] {

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "base/error.h"
-#include "tests/generate/search/toy_model.h"
+#include "tests/generate/search/fixture.h"
 
 namespace weft {
 namespace {
@@ -75,7 +75,7 @@ class Exhaustive {
   NBest found_;
 };
 
-TEST(BeamSearch, WithAWideBeamIsExhaustiveSearch) {
+TEST(BeamSearch, WideBeamIsExhaustiveSearch) {
   std::mt19937 random(11);
   for (int round = 0; round < 400; ++round) {
     const ToyLanguage language{.vocabulary = 2 + static_cast<int64_t>(random() % 3),
@@ -149,7 +149,7 @@ TEST(BeamSearch, TextDoesNotDependOnBatchSizeOrderOrNBest) {
   }
 }
 
-TEST(BeamSearch, OfOneIsGreedySearch) {
+TEST(BeamSearch, BeamOfOneIsGreedySearch) {
   std::mt19937 random(13);
   for (int round = 0; round < 200; ++round) {
     const ToyLanguage language{.vocabulary = 7, .seed = random(), .steps = round % 2, .end_bias = 1};

@@ -10,7 +10,7 @@
 #include "generate/search/model_decoder.h"
 #include "generate/search/search.h"
 #include "parallel/local/in_process.h"
-#include "tests/model/fixture.h"
+#include "tests/model/fixture/model.h"
 #include "tests/support/guarded_context.h"
 
 // With weft's own models: what search returns for a sentence depends on nothing but the sentence.

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "generate/search/search.h"
-#include "tests/generate/search/toy_model.h"
+#include "tests/generate/search/fixture.h"
 
 namespace weft {
 namespace {
@@ -30,7 +30,7 @@ class ForcedText : public testing::TestWithParam<SearchMethod> {
   ToyLanguage language_{.vocabulary = 7};
 };
 
-TEST_P(ForcedText, AsAWholeScoresAsTheSearchThatFoundIt) {
+TEST_P(ForcedText, AForcedTextScoresAsTheSearchThatFoundIt) {
   const std::vector<SearchInput> inputs = toy_inputs(60, 6, 1);
   const auto found = run(inputs);
   size_t ended = 0;
@@ -58,7 +58,7 @@ TEST_P(ForcedText, AsAWholeScoresAsTheSearchThatFoundIt) {
   EXPECT_GT(ended, 6u);
 }
 
-TEST_P(ForcedText, AsAPrefixIsContinued) {
+TEST_P(ForcedText, AForcedPrefixIsContinued) {
   std::vector<SearchInput> inputs = toy_inputs(12, 6, 1);
   for (size_t i = 0; i < inputs.size(); ++i) {
     for (size_t n = 0; n < i % 4; ++n) inputs[i].forced.push_back(static_cast<int32_t>(1 + (i + n) % 6));

@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-#include "tests/generate/search/toy_model.h"
+#include "tests/generate/search/fixture.h"
 
 namespace weft {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "generate/search/rules.h"
-#include "tests/generate/search/toy_model.h"
+#include "tests/generate/search/fixture.h"
 
 namespace weft {
 namespace {
@@ -283,7 +283,7 @@ TEST(Search, ATextThatStopsEndsThereAndIsComplete) {
   }
 }
 
-TEST(Search, AListenerHearsATextGrow) {
+TEST(Search, AListenerGetsATextAsItGrows) {
   const ToyLanguage language{.vocabulary = 9};
   const auto inputs = toy_inputs(5, 6, 1);
   std::vector<std::vector<int32_t>> heard(inputs.size());
@@ -299,7 +299,7 @@ TEST(Search, AListenerHearsATextGrow) {
   }
 }
 
-TEST(Search, RefusesWhatItCannotDo) {
+TEST(Search, RefusesUnsupportedOptions) {
   const ToyLanguage language{.max_length = 4};
   const auto with = [&](SearchConfig config, std::vector<SearchInput> inputs, SearchTokens tokens = {.end = 0}) {
     return [=, &language] { search(inputs, toy_factory(language), config, tokens); };

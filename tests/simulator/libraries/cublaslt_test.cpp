@@ -7,7 +7,7 @@
 #include <cstring>
 #include <random>
 
-#include "tests/simulator/libraries/device_test.h"
+#include "tests/simulator/libraries/fixture/device_test.h"
 
 namespace weft::cuda_device {
 namespace {
@@ -44,7 +44,7 @@ struct Case {
   int64_t m = 24, n = 16, k = 40;
   cudaDataType type = CUDA_R_32F, out = CUDA_R_32F;
   bool transpose_a = false, transpose_b = false;
-  cublasLtOrder_t order = CUBLASLT_ORDER_COL;  // of A and D
+  cublasLtOrder_t order = CUBLASLT_ORDER_COL;  // A and D have this order
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   float alpha = 1, beta = 0;
   int batch = 1;

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <set>
 
-#include "tests/simulator/libraries/device_test.h"
+#include "tests/simulator/libraries/fixture/device_test.h"
 
 namespace weft::cuda_device {
 namespace {
@@ -111,7 +111,7 @@ TEST_F(Cudart, PollingGetsThereAndCountsAsWaiting) {
   EXPECT_EQ(host.p[5], 3);
 }
 
-TEST_F(Cudart, AMissingEventIsARaceAndARecordedOneIsNone) {
+TEST_F(Cudart, AMissingEventIsARaceAndARecordedEventPreventsIt) {
   const cudaStream_t one = new_stream(), two = new_stream();
   OnDevice<char> a(64), b(64);
   for (const bool with_event : {true, false}) {
@@ -228,7 +228,7 @@ TEST_F(Cudart, MemoryIsCounted) {
   EXPECT_EQ(p, nullptr);
 }
 
-TEST_F(Cudart, PointersAreToldApart) {
+TEST_F(Cudart, HostAndDevicePointersAreDistinguished) {
   const auto type_of = [](const void* p) {
     cudaPointerAttributes attributes;
     ok(cudaPointerGetAttributes(&attributes, p));
@@ -313,7 +313,7 @@ TEST_F(CudartGraph, CallsThatWaitBreakTheCapture) {
   cudaGetLastError();
 }
 
-TEST_F(CudartGraph, AnEventOfACaptureSaysNothingOnceThatHasEnded) {
+TEST_F(CudartGraph, AnEventOfAnEndedCaptureCannotBeQueried) {
   cudaEvent_t event = nullptr;
   ok(cudaEventCreate(&event));
   ok(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
@@ -373,7 +373,7 @@ TEST(CudartSettings, ThereMayBeSeveralDevicesThatDoNotReachEachOthersMemory) {
     EXPECT_EQ(cudaMemset(p, 0, 8), cudaSuccess);
   });
 }
-TEST(CudartSettings, WhatIsCollectedAndNotLookedAtIsSaidAtTheEnd) {
+TEST(CudartSettings, UnreadReportsArePrintedAtTheEnd) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   EXPECT_EXIT(
       {
@@ -385,7 +385,7 @@ TEST(CudartSettings, WhatIsCollectedAndNotLookedAtIsSaidAtTheEnd) {
       },
       testing::ExitedWithCode(Reports::kExitStatus), "simulated CUDA device: out of bounds: cudaMemset of 9 bytes");
 }
-TEST(CudartSettings, AnUnknownOneIsRefusedByName) {
+TEST(CudartSettings, UnknownSettingsAreRefusedByName) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   EXPECT_EXIT(
       {
@@ -394,7 +394,7 @@ TEST(CudartSettings, AnUnknownOneIsRefusedByName) {
       },
       testing::ExitedWithCode(Reports::kExitStatus), "there is no setting WEFT_CUDA_DEVICE_SEEDS");
 }
-TEST(CudartSettings, OneThatIsNoNumberIsRefused) {
+TEST(CudartSettings, ValuesThatAreNoNumbersAreRefused) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   EXPECT_EXIT(
       {

@@ -2,7 +2,7 @@
 // Sends and receives of the simulated NCCL, between ranks that are threads.
 #include <gmock/gmock.h>
 
-#include "tests/simulator/libraries/nccl_ranks.h"
+#include "tests/simulator/libraries/fixture/nccl_ranks.h"
 
 namespace weft::cuda_device {
 namespace {
@@ -63,7 +63,7 @@ TEST(Nccl, AnExchangeInAGraphIsACallAtEachLaunch) {
   });
 }
 
-TEST(Nccl, WhatIsReceivedIsReadInTheOrderOfItsStreamAlone) {
+TEST(Nccl, ReceivedDataIsOrderedByItsStreamOnly) {
   IN_A_PROCESS({
     on_three_ranks([](Rank& rank) {
       OnDevice<float> x(to_each(rank.number)), y(Floats(6, -1)), z(Floats(6, -1));
@@ -102,7 +102,7 @@ TEST(Nccl, ASendBesideACollectiveIsReported) {
   });
 }
 
-TEST(Nccl, AnAbortedExchangeLetsItsStreamGo) {
+TEST(Nccl, AnAbortedExchangeReleasesItsStream) {
   IN_A_PROCESS(on_three_ranks([](Rank& rank) {
     OnDevice<float> x(Floats(6, 1)), y(Floats(6, 2));
     if (rank.number == 0) {

@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "tests/simulator/libraries/nccl_ranks.h"
+#include "tests/simulator/libraries/fixture/nccl_ranks.h"
 
 namespace weft::cuda_device {
 namespace {
@@ -95,7 +95,7 @@ TEST(NcclProcesses, ExchangeInAGroup) {
   }));
 }
 
-TEST(NcclProcesses, ThatSendWhatNobodyReceivesAreReported) {
+TEST(NcclProcesses, UnreceivedMessagesAreReported) {
   IN_A_PROCESS(on_three_processes([](Rank& rank, const Pipes&) {
     OnDevice<float> x(Floats(6, 1)), y(Floats(6, 2));
     exchange(rank, x.p, y.p, rank.first, rank.number == 2 ? 1 : 2);
@@ -105,7 +105,7 @@ TEST(NcclProcesses, ThatSendWhatNobodyReceivesAreReported) {
 }
 
 // On a real device it would be sent.
-TEST(NcclProcesses, WhatAHostHasCalledIsSentAlsoWhereItDoesNotWait) {
+TEST(NcclProcesses, CallsAreSentEvenIfTheHostDoesNotWait) {
   IN_A_PROCESS(on_three_processes([](Rank& rank, const Pipes& messages) {
     OnDevice<float> x(Floats(3, 1));
     ncclAllReduce(x.p, x.p, 3, ncclFloat32, ncclSum, rank.one, rank.first);
@@ -116,7 +116,7 @@ TEST(NcclProcesses, WhatAHostHasCalledIsSentAlsoWhereItDoesNotWait) {
   }));
 }
 
-TEST(NcclProcesses, ThatDisagreeAreReported) {
+TEST(NcclProcesses, DisagreeingRanksAreReported) {
   IN_A_PROCESS(on_three_processes([](Rank& rank, const Pipes&) {
     OnDevice<float> x(Floats(3, 1));
     ncclAllReduce(x.p, x.p, rank.number == 1 ? 2 : 3, ncclFloat32, ncclSum, rank.one, rank.first);
@@ -126,7 +126,7 @@ TEST(NcclProcesses, ThatDisagreeAreReported) {
   }));
 }
 
-TEST(NcclProcesses, ThatEnqueueInDifferentOrderDeadlockAndSayWhereEachIs) {
+TEST(NcclProcesses, DifferentOrdersDeadlockWithAReportOfEachRank) {
   IN_A_PROCESS(on_three_processes(
       [](Rank& rank, const Pipes&) {
         two_in_different_order(rank, false);
@@ -136,7 +136,7 @@ TEST(NcclProcesses, ThatEnqueueInDifferentOrderDeadlockAndSayWhereEachIs) {
       "3"));
 }
 
-TEST(NcclProcesses, OneThatDiesIsAnErrorOfTheOthersAndIsNamed) {
+TEST(NcclProcesses, ADeadRankIsAnErrorOfTheOthersAndIsNamed) {
   IN_A_PROCESS(on_three_processes(
       [](Rank& rank, const Pipes&) {
         if (rank.number == 1) _exit(0);
@@ -178,7 +178,7 @@ void two_processes_on_one_device(bool with_names) {
   waitpid(first, &status, 0);
   EXPECT_EQ(status, 0);
 }
-TEST(NcclProcesses, ASecondOneOfADeviceIsRefusedUnlessItSaysThatItsHostIsAnother) {
+TEST(NcclProcesses, ASecondRankOfADeviceIsRefusedUnlessOnAnotherHost) {
   IN_A_PROCESS(two_processes_on_one_device(false));
   IN_A_PROCESS(two_processes_on_one_device(true));
 }

@@ -2,7 +2,7 @@
 // Collectives of the simulated NCCL, between ranks that are threads.
 #include <gmock/gmock.h>
 
-#include "tests/simulator/libraries/nccl_ranks.h"
+#include "tests/simulator/libraries/fixture/nccl_ranks.h"
 
 namespace weft::cuda_device {
 namespace {
@@ -183,7 +183,7 @@ TEST(Nccl, ARankThatNeverComesIsNamed) {
   });
 }
 
-TEST(Nccl, AnAbortedCommunicatorLetsItsStreamsGo) {
+TEST(Nccl, AnAbortedCommunicatorReleasesItsStreams) {
   IN_A_PROCESS(on_three_ranks([](Rank& rank) {
     OnDevice<float> x(Floats(3, 1));
     if (rank.number == 0) ncclAllReduce(x.p, x.p, 3, ncclFloat32, ncclSum, rank.one, rank.first);  // alone

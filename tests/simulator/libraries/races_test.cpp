@@ -7,7 +7,7 @@
 #include <bitset>
 #include <random>
 
-#include "tests/simulator/libraries/device_test.h"
+#include "tests/simulator/libraries/fixture/device_test.h"
 
 namespace weft::cuda_device {
 namespace {
@@ -109,7 +109,7 @@ class Races : public DeviceTest {
   std::vector<int> held;
 };
 
-TEST_F(Races, AreNoneWhereEachAccessIsOrderedAndThenTheBytesAreRight) {
+TEST_F(Races, OrderedAccessesGiveNoReportAndTheRightBytes) {
   std::mt19937 random(1);
   for (int trial = 0; trial < 200; ++trial) {
     const std::vector<Step> steps = draw(random, false);
@@ -119,7 +119,7 @@ TEST_F(Races, AreNoneWhereEachAccessIsOrderedAndThenTheBytesAreRight) {
   }
 }
 
-TEST_F(Races, AreReportedInWhateverOrderTheyRanWhereOneWaitIsMissing) {
+TEST_F(Races, AMissingWaitIsReportedInAnyOrderOfExecution) {
   std::mt19937 random(2);
   for (int trial = 0; trial < 300; ++trial) {
     const std::vector<Step> steps = draw(random, true);

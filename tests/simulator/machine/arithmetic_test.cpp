@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/simulator/machine/test_device.h"
+#include "tests/simulator/machine/fixture.h"
 
 namespace weft::cuda_device {
 namespace {

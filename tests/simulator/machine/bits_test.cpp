@@ -2,7 +2,7 @@
 // Logic, shifts, fields and counts of bits; comparisons and selections.
 #include <limits>
 
-#include "tests/simulator/machine/test_device.h"
+#include "tests/simulator/machine/fixture.h"
 
 namespace weft::cuda_device {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything that can be wrong with a kernel, made on purpose: found, with the place named; and its counter-proof, the
 // same kernel without the mistake, clean.
-#include "tests/simulator/machine/test_device.h"
+#include "tests/simulator/machine/fixture.h"
 
 namespace weft::cuda_device {
 namespace {
@@ -32,7 +32,7 @@ class Fault : public testing::TestWithParam<Wrong> {
   }
 };
 
-TEST_P(Fault, IsFoundWhereItIs) {
+TEST_P(Fault, IsReportedInItsKernel) {
   for (uint64_t seed = 0; seed < 5; ++seed) {
     TestDevice device;
     device.random.seed(seed);
@@ -47,7 +47,7 @@ TEST_P(Fault, IsFoundWhereItIs) {
   }
 }
 
-TEST_P(Fault, IsNotFoundWhereItIsNot) {
+TEST_P(Fault, NoReportWithoutAFault) {
   for (uint64_t seed = 0; seed < 5; ++seed) {
     TestDevice device;
     device.random.seed(seed);

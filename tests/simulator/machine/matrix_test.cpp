@@ -2,7 +2,7 @@
 // Matrix instructions: fragments as the manual draws them, against the product in plain loops.
 #include <cmath>
 
-#include "tests/simulator/machine/test_device.h"
+#include "tests/simulator/machine/fixture.h"
 
 namespace weft::cuda_device {
 namespace {

@@ -2,7 +2,7 @@
 // Loads, stores, copies that finish later, atomics, module variables; and what they cost.
 #include <numeric>
 
-#include "tests/simulator/machine/test_device.h"
+#include "tests/simulator/machine/fixture.h"
 
 namespace weft::cuda_device {
 namespace {

@@ -2,7 +2,7 @@
 // Device memory by itself: allocations, orders between operations, and what is forgotten.
 #include <gmock/gmock.h>
 
-#include "tests/simulator/machine/test_device.h"
+#include "tests/simulator/machine/fixture.h"
 
 namespace weft::cuda_device {
 namespace {
@@ -58,7 +58,7 @@ TEST(Memory, AnotherDevicesMemoryIsOutOfReach) {
   EXPECT_EQ(device.count(ReportKind::Bounds), 1u);
 }
 
-TEST(MemoryDeathTest, TheHostCannotTouchIt) {
+TEST(MemoryDeathTest, TheHostCannotTouchDeviceMemory) {
   TestDevice device;
   const uint64_t at = device.put(U32(8));
   auto* pointer = reinterpret_cast<volatile uint32_t*>(at);

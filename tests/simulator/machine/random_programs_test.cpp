@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs drawn at random, with values that live long and short, guards, branches that lanes take differently and
 // loops that they leave at different times: what the machine makes of them is what each thread by itself would.
-#include "tests/simulator/machine/test_device.h"
+#include "tests/simulator/machine/fixture.h"
 
 namespace weft::cuda_device {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lanes that work together, diverge and meet again.
-#include "tests/simulator/machine/test_device.h"
+#include "tests/simulator/machine/fixture.h"
 
 namespace weft::cuda_device {
 namespace {
@@ -65,7 +65,7 @@ TEST(Redux, AllOperations) {
 }
 
 // Each lane loops as often as its number says, and all meet behind the loop.
-TEST(Divergence, LanesMeetAgain) {
+TEST(Divergence, LanesReconverge) {
   const auto got = evaluate<uint32_t>(
       "mov.u32 %r1, 0;\nLOOP: setp.ge.u32 %q, %r1, %a; @%q bra DONE; add.u32 %r1, %r1, 1; bra.uni LOOP;\n"
       "DONE: vote.sync.ballot.b32 %d, %q, -1; add.u32 %d, %d, %r1;",

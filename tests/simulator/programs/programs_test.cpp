@@ -112,12 +112,12 @@ TEST(HostMistake, AWriteToPinnedMemoryInFlightIsReported) {
 }
 
 // Refused with what to change, when the first kernel is used.
-TEST(Build, OfCompressedPtxIsRefused) {
+TEST(Build, CompressedPtxIsRefused) {
   const Outcome outcome = run("compressed", "right");
   EXPECT_EQ(outcome.status, 86);
   EXPECT_THAT(outcome.output, HasSubstr("the PTX in the fat binary is compressed: compile with nvcc -no-compress"));
 }
-TEST(Build, OfMachineCodeAloneIsRefused) {
+TEST(Build, MachineCodeAloneIsRefused) {
   const Outcome outcome = run("machine_code", "right");
   EXPECT_EQ(outcome.status, 86);
   EXPECT_THAT(outcome.output, HasSubstr("only machine code of sm_90: compile with -gencode arch=compute_80"));

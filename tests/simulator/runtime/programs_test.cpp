@@ -48,16 +48,16 @@ TEST(FatBinary, GivesThePtxThatADeviceOf90Compiles) {
   EXPECT_EQ(what({{1, 80, "eighty"}, {2, 80, "machine"}}), "eighty");
   EXPECT_EQ(what({{1, 80, "eighty"}, {1, 90, "ninety"}, {1, 100, "hundred"}}), "ninety");
 }
-TEST(FatBinary, WithoutPtxIsRefusedAndSaysHowToBuildIt) {
+TEST(FatBinary, BinariesWithoutPtxAreRefusedWithTheBuildFlag) {
   EXPECT_EQ(what({{2, 90, "machine"}}),
             "the fat binary has no PTX that this device can run, only machine code of sm_90: compile with -gencode "
             "arch=compute_80,code=compute_80");
 }
-TEST(FatBinary, ThatIsCompressedIsRefusedAndNamesTheFlag) {
+TEST(FatBinary, CompressedBinariesAreRefusedAndTheFlagIsNamed) {
   EXPECT_EQ(what({{1, 80, "zipped", 0x8011}}),
             "the PTX in the fat binary is compressed: compile with nvcc -no-compress");
 }
-TEST(FatBinary, OfAnotherKindIsRefused) {
+TEST(FatBinary, OtherKindsAreRefused) {
   const std::string image(64, 'x');
   EXPECT_THROW(ptx_of(image.data()), std::runtime_error);
 }

@@ -104,7 +104,7 @@ TEST_F(Letters, OrderPassesOnThroughAThirdStream) {
   EXPECT_TRUE(ordered(a, put(three, 'c')));
 }
 
-TEST_F(Letters, WhatTheHostHasWaitedForComesBeforeAllThatIsPutInLaterAndNotBeforeWhatWasThere) {
+TEST_F(Letters, AHostWaitOrdersLaterOperationsOnly) {
   Stream &one = schedule->create_stream(0, false), &two = schedule->create_stream(0, false);
   const OpId a = put(one, 'a'), early = put(two, 'b');
   run();

@@ -35,7 +35,7 @@ bool comes_to_run(const char* patience, const uint64_t& moves, const std::functi
   return all.run_until([&] { return ran; });
 }
 
-TEST(Simulator, WhatMovesElsewhereRightAfterNothingCouldRunEndsTheWait) {
+TEST(Simulator, ProgressOfAnotherProcessEndsTheWait) {
   uint64_t moves = 0;
   bool sent = false;
   // The other process sends just after this one has asked whether it has.

@@ -81,7 +81,7 @@ TEST(Metrics, ForeignLinesAreNoSteps) {
   EXPECT_EQ(next_attempt(scratch / "nowhere"), 0);
 }
 
-TEST(Metrics, LaterAttemptsSupersedeFromTheStepTheyWentOnFrom) {
+TEST(Metrics, LaterAttemptsSupersedeFromTheirFirstStep) {
   const Scratch scratch;
   write_steps(scratch.path(), 0, {1, 2, 3, 4, 5, 6});
   {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "parallel/local/in_process.h"
-#include "tests/trainer/small_run.h"
+#include "tests/trainer/fixture/small_run.h"
 
 namespace weft {
 namespace {

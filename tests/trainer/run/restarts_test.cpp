@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/error_of.h"
-#include "tests/trainer/small_run.h"
+#include "tests/trainer/fixture/small_run.h"
 #include "trainer/run/time_limit.h"
 
 namespace weft {
@@ -13,7 +13,7 @@ namespace {
 
 using namespace test;
 
-TEST(Restarts, InVainAreCountedAndThenRefused) {
+TEST(Restarts, RestartsWithoutProgressAreCountedAndThenRefused) {
   const Scratch scratch;
   for (int start = 0; start < 3; ++start) count_restart(scratch.path(), 30, 2);
   try {
@@ -31,7 +31,7 @@ TEST(Restarts, InVainAreCountedAndThenRefused) {
   count_restart(scratch.path(), 30, 2);
 }
 
-TEST(Restarts, ALaterCheckpointBeginsTheCountAnew) {
+TEST(Restarts, ALaterCheckpointResetsTheCount) {
   const Scratch scratch;
   for (const int64_t step : {0, 0, 30, 30, 40, 40, 30, 30}) count_restart(scratch.path(), step, 1);
   EXPECT_THROW(count_restart(scratch.path(), 30, 1), NoProgressError);
@@ -49,7 +49,7 @@ TEST(Restarts, AreNotCountedUnlessAsked) {
 
 // The run dies after step 7 each time. The checkpoint of step 3 is committed by then, since the save of step 6 waits
 // for it, and step 6's is not.
-TEST(Restarts, ARunThatDiesAtTheSameStepIsNotBegunForEver) {
+TEST(Restarts, ARunThatDiesAtTheSameStepIsNotRestartedForever) {
   const Scratch scratch;
   SmallRun run(scratch);
   run.job().train.max_restarts = 1;
@@ -87,7 +87,7 @@ TEST(TimeLimit, LeavesRoomForTwoStepsAndSaves) {
   EXPECT_TRUE(limit.up());
 }
 
-TEST(TimeLimit, ThereMayBeNone) {
+TEST(TimeLimit, NoLimitIsAllowed) {
   EXPECT_FALSE(TimeLimit({}, [] { return 1e12; }).up());
   TimeLimit brief(Duration{.seconds = 10}, [] { return 7.9; });
   EXPECT_FALSE(brief.up()) << "a save that was never timed counts as a tenth of a short limit";

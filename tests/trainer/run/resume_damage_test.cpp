@@ -6,7 +6,7 @@
 
 #include "parallel/local/in_process.h"
 #include "tests/support/error_of.h"
-#include "tests/trainer/small_run.h"
+#include "tests/trainer/fixture/small_run.h"
 
 namespace weft {
 namespace {
@@ -47,7 +47,7 @@ class ResumeDamage : public testing::Test {
   std::vector<uint64_t> undamaged_;
 };
 
-TEST_F(ResumeDamage, WhatOneRankCannotReadIsPassedOverByAll) {
+TEST_F(ResumeDamage, ACheckpointThatOneRankCannotReadIsSkippedByAll) {
   fs::remove_all(run_.checkpoint(12));
   damage(9);
   train();
@@ -65,13 +65,13 @@ TEST_F(ResumeDamage, TheEndOfARunIsVerifiedToo) {
   EXPECT_EQ(resumed_step(), 9);  // nothing is left to do
 }
 
-TEST_F(ResumeDamage, OneThatWasAskedForIsRefusedByAll) {
+TEST_F(ResumeDamage, ADamagedCheckpointThatWasAskedForIsRefusedByAll) {
   damage(6);
   const std::string error = error_of([&] { train({.kind = ResumeChoice::Kind::Path, .path = run_.checkpoint(6)}); });
   EXPECT_THAT(error, AllOf(HasSubstr("rank 1: "), HasSubstr("rank-00001.h5"), HasSubstr("is damaged")));
 }
 
-TEST_F(ResumeDamage, WithoutAnIntactOneNothingIsBegunAnew) {
+TEST_F(ResumeDamage, NothingIsStartedOverWithoutAnIntactCheckpoint) {
   for (const int64_t step : {3, 6, 9, 12}) fs::resize_file(run_.checkpoint(step) / "rank-00001.h5", 10);
   EXPECT_THAT(error_of([&] { train(); }), HasSubstr("none of the 4 checkpoints"));
 }

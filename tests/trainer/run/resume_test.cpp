@@ -8,7 +8,7 @@
 #include "job/changes.h"
 #include "job/migration.h"
 #include "tests/support/error_of.h"
-#include "tests/trainer/small_run.h"
+#include "tests/trainer/fixture/small_run.h"
 #include "trainer/run/metrics.h"
 #include "trainer/run/provenance.h"
 
@@ -23,7 +23,7 @@ std::vector<std::string> keys_of(const std::vector<ConfigChange>& changes) {
   return keys;
 }
 
-TEST(ResumeChanges, KeysThatCannotMatterAreOnlyTold) {
+TEST(ResumeChanges, IrrelevantKeysAreOnlyReported) {
   for (const char* key : {"name", "run_dir", "log.every_steps", "checkpoint.keep_last", "parallel.tp",
                           "batch.micro_batch_tokens", "train.recompute", "train.attention", "train.init_from",
                           "evaluation.every_steps", "data.train.files", "data.directory", "model.init_std"}) {
@@ -61,7 +61,7 @@ TEST(Fingerprint, DifferencesAreNamedAndAnOlderOneLacksNames) {
             "other: 3, now not stored");
 }
 
-TEST(ResumeChanges, TheRefusalSaysWhatAndHow) {
+TEST(ResumeChanges, TheRefusalNamesTheChangesAndTheOverride) {
   EXPECT_NO_THROW(refuse_changes({}, "step-3"));
   const std::string text = error_of([] {
     refuse_changes({{"schedule.learning_rate", "0.001", "0.1"}, {"train.max_steps", "5", "9"}}, "runs/a/step-3");
@@ -73,18 +73,19 @@ TEST(ResumeChanges, TheRefusalSaysWhatAndHow) {
   EXPECT_NE(text.find("--set 'train.max_steps=5'"), std::string::npos) << text;
 }
 
-TEST(ResumeChanges, OverrideOfWhatIsNoKeyIsRefused) {
+TEST(ResumeChanges, OverrideOfAnUnknownKeyIsRefused) {
   JobConfig job;
   job.allow_changes = {"schedule.lerning_rate", "schedule"};
   std::string found;
   for (const std::string& problem : job_problems(job)) {
     if (problem.find("allow_changes") == 0) found += problem;
   }
-  EXPECT_EQ(found, "allow_changes: 'schedule.lerning_rate' is not a key of a job; did you mean 'schedule.learning_rate'?");
+  EXPECT_EQ(found,
+            "allow_changes: 'schedule.lerning_rate' is not a key of a job; did you mean 'schedule.learning_rate'?");
 }
 
 // Checkpoints of earlier builds stay readable.
-TEST(StoredJob, OldFormsMeanWhatTheyMeant) {
+TEST(StoredJob, OldFormsKeepTheirMeaning) {
   EXPECT_EQ(parse_stored_job("train: {recompute: true}", "old").train.recompute, Recompute::Block);
   EXPECT_EQ(parse_stored_job("train: {recompute: false}", "old").train.recompute, Recompute::None);
   EXPECT_EQ(parse_stored_job("train: {recompute: attention}", "new").train.recompute, Recompute::Attention);
@@ -119,7 +120,7 @@ class Resume : public testing::Test {
   SmallRun stopped_{scratch_, "other"};
 };
 
-TEST_F(Resume, GoesOnWithTheRatesAndWeightsOfTheUninterruptedRun) {
+TEST_F(Resume, HasTheRatesAndWeightsOfTheUninterruptedRun) {
   const TrainResult result = stopped_.train();
   EXPECT_EQ(result.step, 8);
   const std::vector<double> all = rates(straight_), rest = rates(stopped_);
@@ -130,7 +131,7 @@ TEST_F(Resume, GoesOnWithTheRatesAndWeightsOfTheUninterruptedRun) {
   EXPECT_EQ(read_checkpoint_manifest(straight_.checkpoint(3)).state["next_learning_rate"].get<double>(), all[3]);
 }
 
-TEST_F(Resume, WhatCannotMatterMayChange) {
+TEST_F(Resume, IrrelevantKeysMayChange) {
   stopped_.job().batch.micro_batch_tokens = 8;
   stopped_.job().log.every_steps = 2;
   stopped_.job().checkpoint.every_steps = 0;
@@ -160,7 +161,7 @@ TEST_F(Resume, AChangedScheduleBatchOrLengthIsRefusedAndNothingIsTouched) {
   expect_refused("seed", [](JobConfig& job) { job.seed = 99; });
 }
 
-TEST_F(Resume, OtherBatchesGoOnAfterTheSameShareOfTheEpoch) {
+TEST_F(Resume, OtherBatchesContinueAfterTheSameShareOfTheEpoch) {
   // Three steps of 4 windows are six steps of 2.
   stopped_.job().batch.sequences = 2;
   stopped_.job().train.max_steps = 4;
@@ -203,7 +204,7 @@ TEST_F(Resume, AnotherTextIsRefusedUnlessOverridden) {
   EXPECT_EQ(stopped_.train().step, 8);
 }
 
-TEST_F(Resume, CheckpointAndRunDirectoryTellWhereTheyComeFrom) {
+TEST_F(Resume, CheckpointAndRunDirectoryRecordTheirOrigin) {
   SmallRun run(scratch_, "told");
   run.train({}, {.version = "9.9", .revision = "abc123-dirty", .overrides = {"model.width=16"}});
   const auto stored = read_checkpoint_manifest(run.checkpoint(8)).provenance;

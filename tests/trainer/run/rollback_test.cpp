@@ -7,7 +7,7 @@
 
 #include "parallel/local/in_process.h"
 #include "tests/support/error_of.h"
-#include "tests/trainer/small_run.h"
+#include "tests/trainer/fixture/small_run.h"
 
 namespace weft {
 namespace {
@@ -43,7 +43,7 @@ struct Rollback : testing::Test {
   SmallRun run{scratch};
 };
 
-TEST_F(Rollback, GoesOnFromTheLastGoodCheckpointWithLaterData) {
+TEST_F(Rollback, ContinuesFromTheLastGoodCheckpointWithLaterData) {
   for (const int ranks : {1, 2}) {
     fs::remove_all(run.directory());
     train(ranks, 1);
@@ -71,7 +71,7 @@ TEST_F(Rollback, GoesOnFromTheLastGoodCheckpointWithLaterData) {
   }
 }
 
-TEST_F(Rollback, IsDoneSoOftenAndNoOftener) {
+TEST_F(Rollback, IsLimitedInNumber) {
   run.job().train.max_rollbacks = 2;
   for (const int ranks : {1, 2}) {
     fs::remove_all(run.directory());
@@ -86,7 +86,7 @@ TEST_F(Rollback, NeedsACheckpoint) {
   EXPECT_NE(error_of([&] { train(1, 1); }).find("no checkpoint from before them to roll back to"), std::string::npos);
 }
 
-TEST_F(Rollback, IsForThoseWhoAskForIt) {
+TEST_F(Rollback, IsOffByDefault) {
   run.job().train.on_divergence = OnDivergence::Stop;
   EXPECT_NE(error_of([&] { train(2, 1); }).find("step 7: 3 steps in a row"), std::string::npos);
 }

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "parallel/local/in_process.h"
 #include "tests/support/error_of.h"
-#include "tests/trainer/small_run.h"
+#include "tests/trainer/fixture/small_run.h"
 
 namespace weft {
 namespace {
@@ -38,14 +38,14 @@ std::array<std::string, kRanks> heard(const std::array<fs::path, kRanks>& of_ran
   return texts;
 }
 
-TEST(RunDirectory, ThatAllRanksSeeIsTaken) {
+TEST(RunDirectory, ADirectoryThatAllRanksSeeIsTaken) {
   const Scratch scratch;
   const fs::path run = scratch / "run";
   for (const std::string& text : heard<3>({run, run, run})) EXPECT_EQ(text, "");
   EXPECT_FALSE(fs::exists(run)) << "it leaves nothing behind";
 }
 
-TEST(RunDirectory, ThatSomeRanksDoNotSeeIsRefusedByAll) {
+TEST(RunDirectory, ADirectoryThatSomeRanksDoNotSeeIsRefusedByAll) {
   const Scratch scratch;
   const fs::path run = scratch / "run", other = scratch / "other";
   fs::create_directory(other);
@@ -63,7 +63,7 @@ TEST(RunDirectory, AnotherRunsTokenIsNotItsOwn) {
   for (const std::string& text : heard<2>({run, copy})) EXPECT_THAT(text, HasSubstr("not seen by rank 1 ("));
 }
 
-TEST(RunDirectory, OfManyThatDoNotSeeItSomeAreNamed) {
+TEST(RunDirectory, SomeOfManyBlindRanksAreNamed) {
   const Scratch scratch;
   const fs::path nowhere = scratch / "nowhere";
   const auto texts = heard<7>({scratch / "run", nowhere, nowhere, nowhere, nowhere, nowhere, nowhere});

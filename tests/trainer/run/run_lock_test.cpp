@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "tests/support/error_of.h"
-#include "tests/trainer/small_run.h"
+#include "tests/trainer/fixture/small_run.h"
 
 namespace weft {
 namespace {
@@ -76,7 +76,7 @@ class OwnerProcess {
   bool took_ = false;
 };
 
-TEST(RunLock, SigkillFreesIt) {
+TEST(RunLock, SigkillReleasesTheLock) {
   const Scratch scratch;
   OwnerProcess owner(scratch.path());
   ASSERT_TRUE(owner.took());

@@ -10,7 +10,7 @@
 
 #include "tests/support/error_of.h"
 #include "tests/support/small_disk.h"
-#include "tests/trainer/small_run.h"
+#include "tests/trainer/fixture/small_run.h"
 
 namespace weft {
 namespace {
@@ -109,7 +109,7 @@ TEST(SavePolicy, ARunWhoseLastSaveFailsHasFailed) {
   EXPECT_EQ(names_in(run.directory() / "checkpoints"), (std::vector<std::string>{"step-00000010", "step-00000020"}));
 }
 
-TEST(SavePolicy, TooSmallADiskIsToldBeforeTheFirstStep) {
+TEST(SavePolicy, TooSmallADiskIsReportedBeforeTheFirstStep) {
   const Scratch scratch;
   SmallRun run(scratch);
   fs::create_directories(run.directory());

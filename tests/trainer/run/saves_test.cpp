@@ -10,7 +10,7 @@
 #include "job/dataset_checks.h"
 #include "job/vocabularies.h"
 #include "tests/support/small_disk.h"
-#include "tests/trainer/small_run.h"
+#include "tests/trainer/fixture/small_run.h"
 
 namespace weft {
 namespace {
@@ -91,7 +91,7 @@ TEST_F(RunSaves, ABestThatCouldNotBeSavedIsForgotten) {
   EXPECT_EQ(best_of_the_latest(), 3);
 }
 
-TEST_F(RunSaves, ABestThatIsNotThereIsForgotten) {
+TEST_F(RunSaves, AMissingBestIsForgotten) {
   found_best(5, 1.0, 20.0);
   saves_.begin();
   EXPECT_EQ(state_.best_step, -1);
@@ -125,7 +125,7 @@ TEST_F(RunSaves, TheUpdateWaitsForTheCopyOfWhatItChanges) {
 }
 
 // The next save waits for one that is still under way, and both checkpoints are the same as in a slower run.
-TEST(SlowSaves, OneMayTakeLongerThanTheStepsToTheNext) {
+TEST(SlowSaves, ASaveMayTakeLongerThanTheStepsToTheNext) {
   const Scratch scratch;
   SmallRun run(scratch), slow(scratch, "slow");
   run.job().checkpoint.every_steps = slow.job().checkpoint.every_steps = 1;
@@ -146,7 +146,7 @@ TEST(SlowSaves, OneMayTakeLongerThanTheStepsToTheNext) {
 
 // A run goes back to an earlier checkpoint with another learning rate, is killed on the new branch, and is started
 // again as a scheduler would: it continues the branch.
-TEST(Branch, ARunThatWasToldToGoBackGoesOnWithItsBranch) {
+TEST(Branch, ARunSentBackResumesItsBranch) {
   const Scratch scratch;
   SmallRun run(scratch);
   run.job().train.max_steps = 12;

@@ -10,7 +10,7 @@
 #include "job/changes.h"
 #include "job/dataset_checks.h"
 #include "parallel/local/in_process.h"
-#include "tests/evaluate/bleu_run.h"
+#include "tests/evaluate/fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/source_dir.h"
 
@@ -100,7 +100,7 @@ TEST_F(ByBleu, AnyMetricOfTranslationsDecidesTheSameWay) {
   EXPECT_EQ(result.best_score, best);
 }
 
-TEST_F(ByBleu, TheBestIsKeptToldAndStored) {
+TEST_F(ByBleu, TheBestIsKeptReportedAndStored) {
   job.evaluation.every_steps = job.checkpoint.every_steps = 2;
   job.checkpoint.keep_last = 1;
   const TrainResult result = train();
@@ -121,7 +121,7 @@ TEST_F(ByBleu, TheBestIsKeptToldAndStored) {
   EXPECT_TRUE(has_manifest(checkpoint(best_step)));
 }
 
-TEST_F(ByBleu, PatienceWaitsForItAndNotForTheLoss) {
+TEST_F(ByBleu, PatienceFollowsBleuAndNotTheLoss) {
   job.evaluation.every_steps = 2, job.evaluation.patience = 1;
   const TrainResult result = train();
   const auto lines = evaluations();
@@ -135,7 +135,7 @@ TEST_F(ByBleu, PatienceWaitsForItAndNotForTheLoss) {
   EXPECT_EQ(result.best_score, before.at("bleu"));
 }
 
-TEST_F(ByBleu, ItIsTheSameInARunThatWasStopped) {
+TEST_F(ByBleu, AStoppedRunHasTheScoresOfAWholeOne) {
   train("whole");
   const auto expected = evaluations();
   RunState whole = state(24);
@@ -155,7 +155,7 @@ TEST_F(ByBleu, ItIsTheSameInARunThatWasStopped) {
 }
 
 // One of two ranks is asked to stop once the loss is known and before translations are made.
-TEST_F(ByBleu, AStopInTheMidstOfItIsThatOfAllRanks) {
+TEST_F(ByBleu, AStopDuringTheEvaluationStopsAllRanks) {
   train("whole");
   const auto expected = evaluations();
   for (const int asked_rank : {0, 1}) {
@@ -184,7 +184,7 @@ TEST_F(ByBleu, AStopInTheMidstOfItIsThatOfAllRanks) {
 }
 
 // Layouts round differently in the last bits of logits that lie far apart, so that the texts are the same.
-TEST_F(ByBleu, ItIsTheSameOnEveryLayout) {
+TEST_F(ByBleu, ScoresAreTheSameOnEveryLayout) {
   train("alone");
   const auto expected = evaluations();
   struct Divided {
@@ -212,7 +212,7 @@ TEST_F(ByBleu, ItIsTheSameOnEveryLayout) {
 }
 
 // A run that patience has ended continues if the evaluation settings change: earlier evaluations do not count.
-TEST_F(ByBleu, ChangedEvaluationsBeginAnew) {
+TEST_F(ByBleu, ChangedEvaluationsResetTheBest) {
   job.evaluation.metric = ValidationMetric::Loss, job.evaluation.translation = {};
   job.evaluation.every_steps = 1, job.evaluation.patience = 2, job.checkpoint.every_steps = 1;
   job.checkpoint.keep_last = 1;
@@ -235,7 +235,7 @@ TEST_F(ByBleu, ChangedEvaluationsBeginAnew) {
   EXPECT_FALSE(state(12).best_score);
 }
 
-TEST(ChangesEvaluation, WhatIsMeasuredAndNotWhen) {
+TEST(ChangesEvaluation, ByWhatIsMeasuredAndNotByWhen) {
   for (const char* key : {"evaluation.metric", "evaluation.translation.beam", "evaluation.max_sequences"}) {
     EXPECT_TRUE(changes_evaluation(key)) << key;
     EXPECT_FALSE(changes_training(key)) << key;
@@ -245,7 +245,7 @@ TEST(ChangesEvaluation, WhatIsMeasuredAndNotWhen) {
   }
 }
 
-TEST_F(ByBleu, IsRefusedWhereNothingCanBeCompared) {
+TEST_F(ByBleu, RefusedIfNothingCanBeCompared) {
   const auto said = [&](const std::vector<std::string>& overrides) {
     return error_of([&] { load_job((scratch / "job.yaml").string(), overrides); });
   };

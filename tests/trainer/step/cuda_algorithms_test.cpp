@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "checkpoint/average.h"
 #include "tests/support/error_of.h"
-#include "tests/trainer/small_run.h"
+#include "tests/trainer/fixture/small_run.h"
 
 namespace weft {
 namespace {
@@ -41,7 +41,7 @@ class CudaAlgorithms : public testing::Test {
   const Scratch scratch;
 };
 
-TEST_F(CudaAlgorithms, OtherAlgorithmsAreOtherBitsAndAFileOfThemIsTheSame) {
+TEST_F(CudaAlgorithms, OtherAlgorithmsGiveOtherBitsAndATableRestoresThem) {
   SmallRun first(scratch, "first"), other(scratch, "other"), sharing(scratch, "sharing");
   const std::vector<uint64_t> expected = trained(first);
   ASSERT_TRUE(fs::exists(file(first)));
@@ -52,7 +52,7 @@ TEST_F(CudaAlgorithms, OtherAlgorithmsAreOtherBitsAndAFileOfThemIsTheSame) {
   EXPECT_FALSE(fs::exists(file(sharing)));
 }
 
-TEST_F(CudaAlgorithms, ARunGoesOnWithThoseOfItsCheckpoint) {
+TEST_F(CudaAlgorithms, AResumedRunTakesTheTableOfItsCheckpoint) {
   SmallRun straight(scratch, "straight"), resumed(scratch, "resumed");
   const std::vector<uint64_t> expected = trained(straight);
   break_off(resumed);
@@ -80,7 +80,7 @@ TEST_F(CudaAlgorithms, TheFileHasWhatWasMeasuredAfterTheCheckpoint) {
   EXPECT_EQ(late, read_file(file(run)));
 }
 
-TEST_F(CudaAlgorithms, OnAnotherDeviceARunGoesOnAndSaysSo) {
+TEST_F(CudaAlgorithms, ARunResumesOnAnotherDeviceWithAWarning) {
   SmallRun run(scratch);
   break_off(run);
   testing::internal::CaptureStderr();
@@ -99,7 +99,7 @@ TEST_F(CudaAlgorithms, ADamagedFileIsRefusedBeforeAnythingIsWritten) {
   EXPECT_FALSE(fs::exists(run.directory() / "checkpoints"));
 }
 
-TEST_F(CudaAlgorithms, TheFirstOnesNeedNoFile) {
+TEST_F(CudaAlgorithms, TheFirstChoiceNeedsNoFile) {
   SmallRun one(scratch, "one"), other(scratch, "other");
   for (SmallRun* run : {&one, &other}) run->job().train.algorithms = AlgorithmChoice::First;
   const std::vector<uint64_t> expected = trained(one);

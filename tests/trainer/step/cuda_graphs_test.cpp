@@ -10,8 +10,8 @@
 #include "base/files.h"
 #include "parallel/local/in_process.h"
 #include "parallel/nccl/communicator.h"
-#include "tests/trainer/covering_layouts.h"
-#include "tests/trainer/small_run.h"
+#include "tests/trainer/fixture/covering_layouts.h"
+#include "tests/trainer/fixture/small_run.h"
 
 namespace weft {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "parallel/local/dry_communicator.h"
 #include "parallel/local/in_process.h"
-#include "tests/model/fixture.h"
+#include "tests/model/fixture/model.h"
 #include "trainer/step/training_step.h"
 
 namespace weft {

@@ -12,7 +12,7 @@
 #include "kernels/device/tuning.h"
 #include "parallel/local/in_process.h"
 #include "parallel/nccl/communicator.h"
-#include "tests/trainer/layout_run.h"
+#include "tests/trainer/fixture/layout_run.h"
 #include "trainer/run/provenance.h"
 #include "trainer/step/agreed_algorithms.h"
 

@@ -4,7 +4,7 @@
 
 #include "parallel/local/in_process.h"
 #include "parallel/nccl/communicator.h"
-#include "tests/trainer/layout_run.h"
+#include "tests/trainer/fixture/layout_run.h"
 
 namespace weft {
 namespace {
@@ -41,7 +41,7 @@ TEST(NcclExposed, IsWhatDevicesWaitForTheLastBuckets) {
   }
 }
 
-TEST(NcclExposed, ALayoutWithoutReplicasWaitsForNone) {
+TEST(NcclExposed, ALayoutWithoutReplicasDoesNotWait) {
   for (const double seconds : exposed_seconds({.tp = 2})) EXPECT_LT(seconds, 10e-6);
 }
 

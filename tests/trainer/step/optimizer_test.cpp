@@ -8,9 +8,9 @@
 #include <set>
 
 #include "job/vocabularies.h"
-#include "tests/model/fixture.h"
+#include "tests/model/fixture/model.h"
 #include "tests/support/source_dir.h"
-#include "tests/trainer/small_run.h"
+#include "tests/trainer/fixture/small_run.h"
 
 namespace weft {
 namespace {

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "parallel/local/in_process.h"
-#include "tests/model/fixture.h"
+#include "tests/model/fixture/model.h"
 #include "trainer/step/training_step.h"
 
 namespace weft {

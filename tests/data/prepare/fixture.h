@@ -7,7 +7,7 @@
 #include "data/dataset/dataset.h"
 #include "data/prepare/prepare.h"
 #include "data/tokenizer/tokenizer.h"
-#include "tests/data/dataset/dataset_builder.h"
+#include "tests/data/dataset/fixture.h"
 #include "tests/support/scratch.h"
 
 namespace weft::test {

@@ -14,7 +14,7 @@
 
 namespace weft::test {
 
-class CheckpointTest : public testing::Test {
+class Checkpoints : public testing::Test {
  protected:
   const Scratch scratch_;
   const fs::path directory_ = scratch_.path();

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "checkpoint/reader.h"
-#include "tests/trainer/small_run.h"
+#include "tests/trainer/fixture/small_run.h"
 #include "trainer/run/metrics.h"
 
 namespace weft::test {
