@@ -47,7 +47,9 @@ std::string describe_odd(const SplitEntry& split, const char* record, bool train
   if (trained_on) {
     add(split.in_train, "is", "are", "in the training text too");
   } else {
-    add(split.in_train, "was", "were", "in the training text too, which lost it");
+    const bool one = split.in_train == 1;
+    add(split.in_train, "was", "were",
+        one ? "in the training text too, which lost it" : "in the training text too, which lost them");
   }
   add(split.dropped_duplicate, "was", "were", "left out: equal to an earlier one, or to one that is held out");
   return text;

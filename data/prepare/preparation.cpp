@@ -80,8 +80,11 @@ Tokenizers Preparation::stage_tokenizers(OutputDirectory& directory) {
     found_.reset();
     directory.clear();
     tokenizers = learn_tokenizers(text_.job, text_.tokenizers, corpus_, options_);
-    directory.stage(source_file(), tokenizers->source->to_json());
-    if (own_target()) directory.stage(target_file(), tokenizers->target->to_json());
+  }
+  // Those that were learnt lie there with the journal; the others are staged by each run.
+  if (!found_ || !text_.tokenizers.learns_source) directory.stage(source_file(), tokenizers->source->to_json());
+  if (own_target() && (!found_ || !text_.tokenizers.learns_target)) {
+    directory.stage(target_file(), tokenizers->target->to_json());
   }
   journal_.source_tokenizer = tokenizers->source->hash();
   journal_.target_tokenizer = tokenizers->target->hash();

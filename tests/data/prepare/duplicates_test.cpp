@@ -65,7 +65,7 @@ TEST(Duplicates, DroppedDuplicatesLeaveTrainingTextOnly) {
   EXPECT_EQ(report.manifest.splits.at(DataSplit::Valid).records, 4);
   EXPECT_EQ(report.manifest.splits.at(DataSplit::Test).records, 3);
   EXPECT_EQ(Dataset::open(data.directory, DataSplit::Train).header().source.vocabulary, 5);  // learnt from what is left
-  EXPECT_THAT(describe(report), HasSubstr("1 documents were in the training text too, which lost them"));
+  EXPECT_THAT(describe(report), HasSubstr("1 document was in the training text too, which lost it"));
 }
 
 TEST(Duplicates, NoTextIsOnBothSidesOfASplitByHashOrPosition) {

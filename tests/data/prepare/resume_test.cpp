@@ -127,7 +127,6 @@ TEST_F(PrepareResumed, DamagedJournalsAndShardsAreNotResumed) {
       [&] { fs::resize_file(journal, 0); },
       [&] { fs::resize_file(fs::path(data.directory) / "train-00000.h5.tmp", 100); },
       [&] { fs::remove(fs::path(data.directory) / "train-00000.h5.tmp"); },
-      [&] { fs::remove(fs::path(data.directory) / "tokenizer.json.tmp"); },
   };
   for (const auto& damage : damages) {
     fs::remove_all(data.directory);
@@ -135,6 +134,21 @@ TEST_F(PrepareResumed, DamagedJournalsAndShardsAreNotResumed) {
     ASSERT_TRUE(fs::exists(journal));
     damage();
     EXPECT_EQ(make(data, bytes_tokenizer()).resumed, 0);
+    EXPECT_TRUE(contents(data.directory) == expected);
+  }
+}
+
+// One that was learnt is needed for the ids that are there; another is what the job names.
+TEST_F(PrepareResumed, NotWithoutTheTokenizerThatWasLearnt) {
+  DataConfig data = text_config(scratch_, {scratch_.write("a.txt", words(3 << 20, "\n"))});
+  data.shard_tokens = kShardTokens;
+  const TokenizerConfig chars = {.kind = TokenizerKind::Chars, .specials = {"</s>"}, .eos = "</s>"};
+  for (const TokenizerConfig& tokenizer : {chars, bytes_tokenizer()}) {
+    const auto expected = undisturbed(data, tokenizer);
+    fs::remove_all(data.directory);
+    kill_at(data, tokenizer, 3);
+    fs::remove(fs::path(data.directory) / "tokenizer.json.tmp");
+    EXPECT_EQ(make(data, tokenizer).resumed > 0, tokenizer.kind == TokenizerKind::Bytes);
     EXPECT_TRUE(contents(data.directory) == expected);
   }
 }
