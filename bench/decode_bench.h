@@ -13,7 +13,7 @@
 namespace weft {
 
 struct DecodeBenchOptions {
-  int64_t new_tokens = 128;  // of each text
+  int64_t new_tokens = 128;  // tokens generated for each text
   int64_t prompt = 32;       // tokens of each prompt
   int64_t batch = 1;         // texts at once
   int64_t beam = 1;          // hypotheses of each; 1: greedy

@@ -53,24 +53,24 @@ struct BenchReport {
   int threads = 1;
   int64_t parameters = 0;
   std::string data;
-  int64_t vocabulary = 0;  // of the target
+  int64_t vocabulary = 0;  // target vocabulary
   int64_t warmup = 0;
   std::vector<StepParts> steps;        // of rank 0, without the warm-up
   std::vector<int64_t> target_tokens;  // by step, over all ranks
   std::vector<int64_t> rows;           // source and target rows of each step
   std::vector<double> rank_compute;    // by world rank: mean seconds of compute a step
   std::vector<double> rank_exposed;    // by world rank: mean seconds of exposed communication a step
-  double model_flops = 0;              // of all measured steps
+  double model_flops = 0;              // sum over all measured steps
   std::string formula;                 // by which: plan/model_flops.h
   PeakGflops peak;                 // measured; summed over ranks that measure at the same time; gflops 0: not measured
   double stated_gflops = 0;        // by the maker, of all ranks' devices; 0: not known
   int64_t peak_tensor_bytes = 0;   // of the rank with most
   int64_t peak_process_bytes = 0;  // of the rank with most
-  std::map<std::string, Ledger::Entry, std::less<>> operations;  // of the steps with every operation timed, rank 0
-  double loss = 0;                                               // of the last step
+  std::map<std::string, Ledger::Entry, std::less<>> operations;  // rank 0, over the steps with every operation timed
+  double loss = 0;                                               // the last step's
   int64_t skipped = 0;  // steps without a finite loss: their update did nothing
 
-  double seconds() const;            // of all measured steps
+  double seconds() const;            // sum over all measured steps
   double tokens_per_second() const;  // all tokens over all seconds
   double median_seconds() const;
   double median_tokens_per_second() const;  // median over the steps

@@ -47,7 +47,7 @@ class Checkpoint {
 
   // How much of the files was read.
   struct Read {
-    uint64_t bytes = 0;  // of arrays
+    uint64_t bytes = 0;  // array bytes
     int files = 0;       // files whose index was read
   };
   // Fills the boxes from the checkpoint's arrays, whatever layout wrote them. Only blocks that hold a part of a box are

@@ -29,7 +29,7 @@ struct ExportedTensor {
   std::string theirs;
   Shape their_shape;
   std::string ours;
-  Shape shape;  // of our tensor
+  Shape shape;  // our tensor's
   std::function<void(std::span<const float> ours, std::span<float> theirs)> convert;
   bool may_be_absent = false;
 };

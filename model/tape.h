@@ -17,7 +17,7 @@ struct Variable {
   bool needs_gradient = false;
   // The model's compute dtype, even if the value is a sum that has not been rounded to it yet.
   DType gradient_dtype = DType::F32;
-  Shape shape = {};  // of value and gradient
+  Shape shape = {};  // shape of value and gradient
 };
 using Var = std::shared_ptr<Variable>;
 

@@ -36,7 +36,7 @@ class Traffic {
  public:
   struct Entry {
     int64_t calls = 0;
-    int64_t bytes = 0;        // of the whole tensors
+    int64_t bytes = 0;        // bytes of the whole tensors
     double moved = 0;         // ideal_bytes()
     double wait_seconds = 0;  // time that wait() and blocking calls kept the caller: exposed communication
   };
@@ -56,7 +56,7 @@ class Heartbeat;
 struct CalledCollective {
   Communicator* communicator = nullptr;
   Collective collective = Collective::Barrier;
-  int64_t bytes = 0;  // of the whole tensor
+  int64_t bytes = 0;  // bytes of the whole tensor
   CollectiveUse use;
 };
 using CollectiveLog = std::vector<CalledCollective>;

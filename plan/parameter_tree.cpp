@@ -13,7 +13,7 @@ namespace {
 
 struct TreeNode {
   int64_t elements = 0;
-  std::string shape;  // of a parameter
+  std::string shape;  // a parameter's shape
   std::map<std::string, TreeNode> children;
 };
 

@@ -18,7 +18,7 @@ namespace weft {
 struct StepPlan {
   MeshLayout layout;
   Precision precision = Precision::Fp32;
-  int64_t parameters = 0;     // of the whole model
+  int64_t parameters = 0;     // the whole model's
   size_t weight_bytes = 0;    // values, and masters if they are kept too
   size_t gradient_bytes = 0;  // held between steps (ZeRO 2 holds no more than its share)
   size_t optimizer_bytes = 0;
@@ -27,8 +27,8 @@ struct StepPlan {
   size_t snapshot_bytes = 0;    // besides, in the host's memory: the copy of what a save writes, of the rank with most
   double flops = 0;             // of the step, on this rank
   double model_flops = 0;       // of the step, over all ranks: plan/model_flops.h
-  int64_t target_tokens = 0;    // of the step, over all ranks
-  int64_t micro_batches = 0;    // of this rank
+  int64_t target_tokens = 0;    // in the step, over all ranks
+  int64_t micro_batches = 0;    // this rank's
   struct Traffic {
     int64_t calls = 0;
     double bytes = 0;  // that this rank sends, by the formulas of docs/layouts.md

@@ -26,8 +26,8 @@ struct ConfigValue {
   enum class Kind { Null, Boolean, Integer, Number, Text, List, Map };
   Kind kind = Kind::Null;
   std::string text;                  // a scalar as it was written
-  std::vector<ConfigValue> items;    // of a List
-  std::vector<ConfigEntry> entries;  // of a Map, in the order written, keys unique
+  std::vector<ConfigValue> items;    // the elements of a List
+  std::vector<ConfigEntry> entries;  // the entries of a Map in the order written, keys unique
   ConfigLocation location;
 
   const ConfigEntry* find(std::string_view key) const;
@@ -36,7 +36,7 @@ struct ConfigValue {
 
 struct ConfigEntry {
   std::string key;
-  ConfigLocation location;  // of the key
+  ConfigLocation location;  // where the key stands
   ConfigValue value;
 };
 

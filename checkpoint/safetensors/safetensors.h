@@ -73,7 +73,7 @@ class SafetensorsModel {
   void read(const Place& place, std::span<float> into, uint64_t first = 0) const;
   // The first file's.
   const std::map<std::string, std::string>& metadata() const { return files_.front().header().metadata; }
-  uint64_t bytes() const;  // of all tensors
+  uint64_t bytes() const;  // sum over all tensors
 
  private:
   void add_file(const fs::path& path);

@@ -20,8 +20,8 @@ struct MicroBatch {
   // among the step's inputs: < 2^32, unique within the step and the same on any layout, so dropout may use it as a
   // coordinate.
   std::vector<int64_t> sequence_ids;
-  PackedSequences source;        // of the encoder; without sequences for a stream
-  PackedSequences input;         // of the decoder
+  PackedSequences source;        // encoder input; without sequences for a stream
+  PackedSequences input;         // decoder input
   std::vector<int32_t> targets;  // for each input token: the token that follows it; -1 if nothing is to be predicted
 
   int64_t sequences() const { return static_cast<int64_t>(sequence_ids.size()); }

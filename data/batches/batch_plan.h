@@ -54,7 +54,7 @@ class BatchPlan {
   virtual std::string order_text() const = 0;                                // for describe_plan()
   virtual const MixtureOrder* mixture() const { return nullptr; }  // null unless a training plan mixes datasets
 
-  Position after(Position position) const;       // of the next step
+  Position after(Position position) const;       // the next step's position
   Position normalised(Position position) const;  // (epoch, steps_per_epoch) is (epoch + 1, 0)
 
  protected:

@@ -203,7 +203,7 @@ class PairPlan final : public BatchPlan {
   PairLengths lengths_;
   uint64_t seed_;
   MixtureOrder mixture_;
-  int64_t first_steps_ = 0;  // of epoch 0
+  int64_t first_steps_ = 0;  // steps of epoch 0
   mutable std::mutex mutex_;
   mutable std::map<int64_t, std::shared_ptr<const PairEpoch>> epochs_;
 };

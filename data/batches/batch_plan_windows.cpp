@@ -156,7 +156,7 @@ class WindowPlan final : public BatchPlan {
   uint64_t seed_;
   int64_t per_step_;
   std::vector<StreamPart> parts_;
-  std::vector<ShuffledWindows> shuffled_;  // of each part
+  std::vector<ShuffledWindows> shuffled_;  // one per part
   MixtureOrder mixture_;
   int64_t steps_ = 0;
 };

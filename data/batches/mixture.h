@@ -29,7 +29,7 @@ class MixtureOrder {
 
   struct Draw {
     size_t part = 0;
-    int64_t epoch = 0;  // of the part's own
+    int64_t epoch = 0;  // the part's own epoch
     int64_t place = 0;  // in that epoch, [0, records of the part)
   };
   size_t parts() const { return sizes_.size(); }

@@ -15,8 +15,8 @@ struct SourceReport {
   double share = 1;               // of all windows or pairs that are taken
   int64_t tokens = 0;             // that it holds
   int64_t records = 0;            // windows or pairs that it holds
-  int64_t records_an_epoch = 0;   // of the mixture
-  double tokens_until_again = 0;  // of all sources, until this one begins again; of pairs by their mean length
+  int64_t records_an_epoch = 0;   // records of the mixture
+  double tokens_until_again = 0;  // tokens of all sources until this one begins again; pairs count by their mean length
   double epochs = 0;              // passes over it so far, exact if all steps have one size
 };
 

@@ -50,7 +50,7 @@ struct DatasetHeader {
   DatasetSide source;         // Stream: the only side
   DatasetSide target;         // Stream: equal to source
   int token_bytes = 0;        // on disk: 2 (unsigned, both vocabularies at most 65536) or 4
-  int64_t num_tokens = 0;     // of both sides
+  int64_t num_tokens = 0;     // both sides together
   int64_t num_documents = 0;  // Stream
   int64_t num_pairs = 0;      // Pairs, Answers
   int64_t num_shards = 0;
@@ -73,7 +73,7 @@ void check_sources(const std::vector<DatasetSource>& sources);
 struct DatasetPart {
   fs::path directory;
   double weight = 1;
-  int64_t first_token = 0, num_tokens = 0;  // of both sides
+  int64_t first_token = 0, num_tokens = 0;  // both sides together
   int64_t num_records = 0;
   uint64_t content = 0;  // of the shards' checksums, in order: another text, split or order is another number
 };

@@ -59,7 +59,7 @@ class PageWriter {
   void sync() { file_.sync(); }
 
  private:
-  static constexpr size_t kBuffer = size_t{4} << 20;  // of whole pages
+  static constexpr size_t kBuffer = size_t{4} << 20;  // bytes, whole pages
 
   File file_;
   DirectFile direct_;

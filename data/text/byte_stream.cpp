@@ -14,7 +14,7 @@ namespace weft {
 
 namespace {
 
-constexpr size_t kLongestMagic = 10;  // of bzip2
+constexpr size_t kLongestMagic = 10;  // bzip2's
 constexpr size_t kBufferBytes = 256 * 1024;
 
 using namespace std::string_view_literals;

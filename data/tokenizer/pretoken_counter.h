@@ -54,7 +54,7 @@ class PretokenCounter {
   size_t most_;
   std::vector<Counts> counts_;  // one a thread
   std::string waiting_;         // small documents, counted together
-  std::vector<size_t> ends_;    // of each in waiting_
+  std::vector<size_t> ends_;    // the end of each in waiting_
   uint64_t bytes_ = 0;
 };
 

@@ -55,7 +55,7 @@ class ListModel : public TokenizerModel {
 
   Pretokenizer splitter_;
   TokenBytes bytes_;
-  std::vector<int32_t> ids_;  // of the symbols, ascending
+  std::vector<int32_t> ids_;  // the symbols' ids, ascending
   std::unordered_map<std::string_view, int32_t> find_;
   std::optional<int32_t> unk_;
 };

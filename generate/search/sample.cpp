@@ -11,7 +11,7 @@ namespace {
 
 // One text that grows: one row of the model.
 struct Text {
-  size_t index = 0;  // of its input
+  size_t index = 0;  // its input's index
   int64_t sample = 0;
   const SearchInput* input = nullptr;
   int64_t max_new = 0;

@@ -32,7 +32,7 @@ struct CrossEntropyStats {
   Tensor logits;              // [rows, columns]
   Tensor targets;             // i32[rows], global token ids
   int64_t first_column = 0;   // global id of column 0
-  int64_t valid_columns = 0;  // of this chunk
+  int64_t valid_columns = 0;  // columns of this chunk that exist
   Tensor row_max;             // [rows], written: maximum over this chunk
   Tensor row_sum;             // [rows], written: sum of exp(logit - row_max)
   Tensor row_target;          // [rows], written: logit[target], or 0 if the target is not in this chunk

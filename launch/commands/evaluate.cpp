@@ -4,6 +4,7 @@
 #include "base/output.h"
 #include "evaluate/evaluation.h"
 #include "job/dataset_checks.h"
+#include "launch/choice_option.h"
 #include "launch/commands.h"
 #include "launch/job_options.h"
 #include "launch/metric_options.h"

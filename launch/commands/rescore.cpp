@@ -18,7 +18,7 @@ struct RescoreArguments {
   LineArguments lines;
 };
 
-using Lines = std::vector<std::vector<std::string>>;  // of each file
+using Lines = std::vector<std::vector<std::string>>;  // the lines of each file
 
 // Rank 0 reads, all know. Lines may be any bytes, which JSON cannot hold.
 Lines next_lines(Communicator& world, std::optional<ParallelLines>& files, const RescoreArguments& a, int64_t most) {

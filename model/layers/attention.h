@@ -24,7 +24,7 @@ class SelfAttention : public Branch {
  private:
   Var decode(ForwardContext& forward, const Var& x, const Tokens& tokens) const;
 
-  AttentionHeads heads_;  // of this tp rank
+  AttentionHeads heads_;  // this tp rank's
   int64_t first_head_;
   Linear qkv_, output_;
   bool causal_;
@@ -45,7 +45,7 @@ class CrossAttention : public Branch {
  private:
   Var decode(ForwardContext& forward, const Var& x, const Tokens& tokens) const;
 
-  AttentionHeads heads_;  // of this tp rank
+  AttentionHeads heads_;  // this tp rank's
   int64_t first_head_;
   Linear q_, kv_, output_;
   int layer_;

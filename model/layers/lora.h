@@ -42,9 +42,9 @@ class LoraSites {
 class Lora {
  public:
   struct Options {
-    std::string name;     // of the product
+    std::string name;     // the product's
     Shape weight;         // global, its last dim the input's width
-    Placement placement;  // of the weight
+    Placement placement;  // the weight's
   };
   Lora(LayerScope& scope, const Options& options);
 

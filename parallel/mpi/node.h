@@ -15,7 +15,7 @@ struct NodeRanks {
   MpiComm comm;
   int rank = 0;
   int ranks = 1;
-  int nodes = 1;  // of the world
+  int nodes = 1;  // nodes in the world
   std::unique_ptr<NodeStatus> page;
 };
 NodeRanks ranks_of_this_node();  // collective

@@ -24,7 +24,7 @@ std::string_view name(RunPhase phase);
 struct QueuedCollective {
   Collective collective = Collective::Barrier;
   int64_t number = 0;  // on its axis
-  int64_t bytes = 0;   // of the whole tensor
+  int64_t bytes = 0;   // bytes of the whole tensor
   CollectiveUse use;
 };
 

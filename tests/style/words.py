@@ -17,9 +17,8 @@ import sys
 WORDS = [
     ("anew", "again, from scratch, or a verb that begins with re-"),
     ("whoever", "a noun: the rank that, the process that"),
-    ("whichever", "a noun: the rank that, the file that"),
     ("go on|goes on|went on|going on|gone on", "resume (a run), continue, keep (doing)"),
-    ("is none|are none|was none", "there is no ..., or say what is missing"),
+    ("it is none|they are none|it was none", "it is no ..., or say what is missing"),
     ("to be had", "unavailable, cannot load, not installed"),
     ("otherwise than", "different from, differently than"),
     ("says otherwise|say otherwise", "name the setting and its other value"),

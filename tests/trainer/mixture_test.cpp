@@ -26,7 +26,7 @@ class MixedRun : public testing::Test {
   }
   static std::string reversed() {
     std::string text = SmallRun::sample_text();
-    std::ranges::reverse(text);  // the same characters
+    std::ranges::reverse(text);  // the characters stay the same
     return text.substr(0, 400);
   }
   // Prepares `text` with the run's tokenizer, and mixes it in.

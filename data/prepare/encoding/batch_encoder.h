@@ -47,7 +47,7 @@ class BatchEncoder {
   size_t pending(size_t rank) const { return rank == 0 ? here_.pending() : others_[rank - 1].pending(); }
 
   const SequenceEncoder encoder_;
-  std::vector<int> threads_;  // of each rank
+  std::vector<int> threads_;  // one per rank
   OrderedWorkers<TextBatch, EncodedBatch> here_;
   std::deque<RemoteEncoder> others_;  // ranks from 1
   std::deque<size_t> order_;          // the rank of each pending batch

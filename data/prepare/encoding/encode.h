@@ -32,7 +32,7 @@ struct EncodedBatch {
     bool begins = true, ends = true;  // of a document that came in pieces: TextRecord
     bool truncated = false;
     bool invalid_utf8 = false;
-    size_t source_bytes, target_bytes;  // of text
+    size_t source_bytes, target_bytes;  // bytes of text
     std::string reference;              // held-out translations: the target's text as it is
 
     template <class Archive>

@@ -14,7 +14,7 @@ class EncodingRanks {
   // `threads` encode on this rank. Collective.
   explicit EncodingRanks(int threads);
   int rank() const { return rank_; }
-  const std::vector<int>& threads() const { return threads_; }  // of each rank
+  const std::vector<int>& threads() const { return threads_; }  // one per rank
 
   // On the other ranks: encodes the text that rank 0 sends, until it dismisses them. Sleeps while it waits.
   void serve(const DataConfig& data) const;

@@ -36,7 +36,7 @@ class BlockReader : public RecordReader {
   TextBlocks blocks_;
   BadRecords& bad_;
   OrderedWorkers<TextBlock, ParsedBlock> workers_;
-  std::vector<TextRecord> records_;  // of the current block
+  std::vector<TextRecord> records_;  // the current block's
   size_t at_ = 0;
   uint64_t consumed_ = 0;
 };

@@ -220,7 +220,7 @@ class CsvReader : public RecordReader {
   BadRecords& bad_;
   std::optional<CsvFile> file_;  // the one that is read
   std::shared_ptr<const fs::path> path_;
-  std::vector<CsvField> fields_;  // of the last record
+  std::vector<CsvField> fields_;  // the last record's
   size_t columns_ = 0, column_ = 0;
   uint64_t finished_ = 0;            // bytes of the files before it
   std::vector<uint64_t> checksums_;  // of the files before it

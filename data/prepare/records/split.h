@@ -70,7 +70,7 @@ class Corpus {
   const SkippedRecords& skipped() const { return bad_.skipped(); }  // since rewind()
   int64_t dropped_duplicates() const { return dropped_; }           // since rewind()
   Duplicates::Counts duplicates(DataSplit split) const;
-  uint64_t consumed() const;  // of total_bytes(), since rewind()
+  uint64_t consumed() const;  // how much of total_bytes() since rewind()
   uint64_t total_bytes() const { return total_bytes_; }
   const std::vector<PrepareInput>& inputs() const { return inputs_; }  // every file, in order of reading
   // hash64 of each of them as it lies on disk, once next() has said that it is the end.

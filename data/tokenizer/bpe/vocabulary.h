@@ -9,9 +9,9 @@
 
 namespace weft {
 
-inline constexpr int32_t kMaxTokenId = (1 << 24) - 1;      // of any tokenizer: hostile files ask for no more memory
-inline constexpr size_t kMaxTokenBytes = size_t{1} << 16;  // of one token
-inline constexpr size_t kMaxVocabularyBytes = size_t{1} << 30;  // of all tokens together
+inline constexpr int32_t kMaxTokenId = (1 << 24) - 1;      // for any tokenizer: hostile files ask for no more memory
+inline constexpr size_t kMaxTokenBytes = size_t{1} << 16;  // one token
+inline constexpr size_t kMaxVocabularyBytes = size_t{1} << 30;  // all tokens together
 
 // The bytes of each id, end to end. An id without bytes is a gap.
 class TokenBytes {

@@ -29,7 +29,7 @@ struct AttentionBackwardArgs {
   int sequences, groups, queries;  // queries: query heads of a group
   bool causal, vectors;
   float scale;
-  AttentionDropout dropout;  // of head 0
+  AttentionDropout dropout;  // head 0's
 
   __device__ const T* dout_row(int64_t row, int head) const {
     return dout + (row * groups * queries + head) * from.width;

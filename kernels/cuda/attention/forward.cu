@@ -18,7 +18,7 @@ struct AttentionForwardArgs {
   int sequences, queries;  // queries: query heads of a group
   bool causal, vectors;
   float scale;
-  AttentionDropout dropout;  // of head 0
+  AttentionDropout dropout;  // head 0's
   T* out;
   float* log_sum;
   int64_t rows;

@@ -70,7 +70,7 @@ struct SequenceTile {
   int sequence = 0;
   int64_t row = 0;  // of the sequence's first row
   int begin = 0;    // the tile's first position in the sequence
-  int length = 0;   // of the sequence
+  int length = 0;   // the sequence's length
 
   // `repeat`: how often each row counts, in `begin` and `length` too.
   __device__ SequenceTile(const int32_t* offsets, int sequences, int64_t tile, int size, int repeat = 1) {

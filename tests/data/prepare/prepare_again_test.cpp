@@ -54,7 +54,7 @@ TEST_F(PrepareAgain, ANewModificationTimeChangesNothing) {
 }
 
 TEST_F(PrepareAgain, ChangedTextIsRefusedUnlessForced) {
-  scratch_.write("a.txt", "one 2wo\n");  // of equal size
+  scratch_.write("a.txt", "one 2wo\n");  // a text of equal size
   fs::last_write_time(scratch_ / "a.txt", fs::file_time_type::clock::now() + std::chrono::hours(1));
   EXPECT_THAT(refusal(), testing::AllOf(HasSubstr("already holds another dataset"), HasSubstr("a.txt has changed")));
   EXPECT_EQ(contents(data_.directory), before_);

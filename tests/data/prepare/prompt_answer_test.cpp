@@ -12,7 +12,7 @@ namespace {
 
 using namespace test;
 
-constexpr int32_t kEos = 257;  // of bytes_tokenizer()
+constexpr int32_t kEos = 257;  // bytes_tokenizer()'s
 
 DataConfig config_of(const Scratch& scratch, const std::string& lines) {
   return {.directory = (scratch / "out").string(),

@@ -157,7 +157,7 @@ TEST_F(TokenizerFiles, SayWhatIsWrongWithTheJson) {
   fails(with("/bytes/3", 2), "byte 3: id 2 is taken");
   fails(with("/merges/1", Json::array({1, 2})), "merges[1]: expected [left, right, id]");
   fails(with("/merges/1/0", "a"), "merges[1]: expected [left, right, id]");
-  fails(with("/merges/0/0", 257), "merge 0 (257");  // of itself
+  fails(with("/merges/0/0", 257), "merge 0 (257");  // a merge of itself
   fails(with("/merges/0/0", 999), "999 is neither a byte nor made by another merge");
   fails(with("/merges/1/2", 257), "id 257 is taken");
   fails(with("/merges/1", good["merges"][0]), "merge 0 is of the same pair");

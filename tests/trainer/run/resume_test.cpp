@@ -195,7 +195,7 @@ TEST_F(Resume, AnotherTokenizerIsRefused) {
 
 TEST_F(Resume, AnotherTextIsRefusedUnlessOverridden) {
   std::string text = SmallRun::sample_text();
-  std::reverse(text.begin(), text.end());  // the same characters
+  std::reverse(text.begin(), text.end());  // the characters stay the same
   SmallRun other(scratch_, "reversed", text);
   stopped_.job().data.directory = other.job().data.directory;
   const std::string message = refusal();
