@@ -55,7 +55,8 @@ class Corpus {
   // Does a split hold more than one record? Reads no more than that.
   bool holds_several();
   // Parses the beginning of each split, unless bad records are skipped: a field or a column that is not
-  // there would otherwise be found after hours, when the training text is done. Files that are one document each are left.
+  // there would otherwise be found after hours, when the training text is done. Files that are one document each are
+  // left.
   void check_beginnings();
   bool needs_size() const;  // split by position: measure() must come first
   // Reads everything once; `tick` is called now and then.
