@@ -111,8 +111,8 @@ TEST(OptimizerBuffers, KeepTheirNames) {
   Context context;
   Mesh mesh = Mesh::single();
   const auto names = [&](OptimizerKind kind) {
-    const auto model = make_model(context, mesh, small_config(false), small_vocabularies(false));
-    model->allocate(Precision::Fp32, true);
+    const auto model = make_model(context, mesh, small_spec(false));
+    model->allocate(Precision::Fp32, Purpose::Training);
     std::vector<std::string> names;
     const Optimizer optimizer(context, model->parameters(), {.kind = kind});
     for (const NamedBuffer& buffer : optimizer.buffers()) names.push_back(buffer.name);
@@ -128,8 +128,8 @@ TEST(OptimizerBuffers, KeepTheirNames) {
 TEST(OptimizerRules, CorrectTheBiasOfTheirMomentsAlone) {
   Context context;
   Mesh mesh = Mesh::single();
-  const auto model = make_model(context, mesh, small_config(false), small_vocabularies(false));
-  model->allocate(Precision::Fp32, true);
+  const auto model = make_model(context, mesh, small_spec(false));
+  model->allocate(Precision::Fp32, Purpose::Training);
   StepState adam, sgd;
   Optimizer(context, model->parameters(), {.beta1 = 0.5, .beta2 = 0.75}).correct_bias(adam, 2);
   Optimizer(context, model->parameters(), {.kind = OptimizerKind::Sgd, .beta1 = 0.5}).correct_bias(sgd, 2);
