@@ -12,7 +12,7 @@ struct BenchJob {
   std::string name;
   std::string meaning;
   JobConfig job;
-  int64_t vocabulary = 0;  // the same for both sides
+  int64_t vocabulary = 0;  // equal for both sides
 };
 
 const std::vector<BenchJob>& bench_jobs();

@@ -32,6 +32,7 @@ FOREIGN = {
     "model.shared.weight": "a tensor of Marian models",
     "model_type: weft": "a line of an exported config.json",
     "key: old -> new": "how changes of a job are printed",
+    "bleu_seconds": "a field of metrics.jsonl that is made of a metric's name",
     "NCCL_SOCKET_IFNAME": "a variable that NCCL reads",
     "__CUDA_ARCH__": "a macro of nvcc",
     "--use_fast_math": "an option of nvcc",
