@@ -26,7 +26,7 @@ std::vector<std::string> optimizer_problems(const OptimizerConfig& optimizer) {
   for (const ConfigChange& set : config_changes(OptimizerConfig{}, optimizer)) {
     const bool of_a_kind = std::ranges::any_of(kKinds, [&](const auto& named) { return reads(named.second, set.key); });
     if (!of_a_kind || reads(optimizer.kind, set.key)) continue;
-    problems.push_back(fmt::format("optimizer.{}: {} does not read it; remove it, or set {}", set.key,
+    problems.push_back(fmt::format("optimizer.{}: it has no effect with {}; remove it, or set {}", set.key,
                                    enum_name(optimizer.kind), kOptimizerKeys[optimizer.kind].front()));
   }
   return problems;

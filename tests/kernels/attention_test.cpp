@@ -157,7 +157,7 @@ TEST(AttentionScale, CudaRefusesScalesNotAboveZero) {
   for (const double scale : {0.0, -0.5}) {
     const std::string forward = test::error_of([&] { run.forward(scale, run.dropout()); });
     const std::string backward = test::error_of([&] { run.backward(scale, run.dropout()); });
-    const std::string refused = fmt::format("attention on CUDA devices is for scales above 0, not {}", scale);
+    const std::string refused = fmt::format("attention on CUDA devices takes scales above 0, not {}", scale);
     const std::string expected = test::operations_on_cuda() ? refused : "no error";
     EXPECT_EQ(forward, expected);
     EXPECT_EQ(backward, expected);

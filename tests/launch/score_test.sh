@@ -26,7 +26,6 @@ chrF2|nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no = 81.33
 chrF2++|nrefs:1|case:mixed|eff:yes|nc:6|nw:2|space:no = 81.33
 TER|nrefs:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no = 26.67
 CER|nrefs:1|case:mixed|space:yes = 17.46 (edits = 11 ref_len = 63)
-CER|nrefs:1|case:mixed|space:yes = 17.46 (edits = 11 ref_len = 63)
 EXPECTED
 sed -E 's/\|version:[^ ]*//' out >found
 same_files "the figures of sacreBLEU and jiwer" expected found

@@ -95,6 +95,6 @@ same "pairs, cut" 'train pair 0 of 2
   target   "<s>x" ... 2 more
   ids      2 0 ... 2 more' "$("$weft" inspect pairs --show 1 --tokens 2)"
 same "behind the end" 'train: 2 pairs, none from 9 on' "$("$weft" inspect pairs --show 1 --from 9)"
-refused 2 'stream.yaml is no prepared dataset' -- "$weft" inspect stream.yaml --show 1
+refused 2 'stream.yaml is not a prepared dataset' -- "$weft" inspect stream.yaml --show 1
 refused 2 'from' -- "$weft" inspect stream --from 1
 echo "tokenize: all as expected"

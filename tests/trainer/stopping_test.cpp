@@ -161,9 +161,9 @@ TEST(Stopping, PendingGenerationsAreDroppedOnAStop) {
   const Scratch scratch;
   SmallRun run(scratch);
   run.job().log.generations = {.every_steps = 1, .prompts = {"the "}, .temperatures = {0, 1}, .max_tokens = 3};
-  testing::internal::CaptureStdout();  // where messages go until a program starts its log
+  testing::internal::CaptureStderr();  // where messages go until a program starts its log
   stop_after(run, 2);
-  const std::string said = testing::internal::GetCapturedStdout();
+  const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_NE(said.find("step 1, temperature 1:"), std::string::npos);
   EXPECT_EQ(said.find("step 2, temperature"), std::string::npos) << said;
 }

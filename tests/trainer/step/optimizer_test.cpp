@@ -101,9 +101,9 @@ INSTANTIATE_TEST_SUITE_P(All, OptimizerKinds, testing::ValuesIn([] {
 
 TEST(OptimizerProblems, NameTheKeyTheKindAndAKeyThatItReads) {
   EXPECT_THAT(optimizer_problems({.momentum = 0.9}),
-              testing::ElementsAre("optimizer.momentum: adamw does not read it; remove it, or set beta1"));
+              testing::ElementsAre("optimizer.momentum: it has no effect with adamw; remove it, or set beta1"));
   EXPECT_THAT(optimizer_problems({.kind = OptimizerKind::Sgd, .beta2 = 0.95, .weight_decay = 0.1}),
-              testing::ElementsAre("optimizer.beta2: sgd does not read it; remove it, or set momentum"));
+              testing::ElementsAre("optimizer.beta2: it has no effect with sgd; remove it, or set momentum"));
 }
 
 // Checkpoints store these names, so that they cannot change.
