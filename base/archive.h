@@ -102,7 +102,7 @@ class ArchiveReader {
 
  private:
   const char* take(size_t bytes) {
-    require<DataError>(bytes <= rest_.size(), "it breaks off");
+    require<DataError>(bytes <= rest_.size(), "unexpected end of data");
     const char* at = rest_.data();
     rest_.remove_prefix(bytes);
     return at;
@@ -111,7 +111,7 @@ class ArchiveReader {
   size_t count(size_t element_bytes) {
     size_t n = 0;
     (*this)(n);
-    require<DataError>(n <= rest_.size() / element_bytes, "it breaks off");
+    require<DataError>(n <= rest_.size() / element_bytes, "unexpected end of data");
     return n;
   }
 

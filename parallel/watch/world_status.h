@@ -43,7 +43,7 @@ class WorldStatus {
   RunToken token_;
   int world_size_;
   std::map<int32_t, Known> known_;  // ranks of other nodes
-  int64_t told_ns_ = 0, answered_ns_ = 0;
+  int64_t sent_ns_ = 0, answered_ns_ = 0;
 };
 
 }  // namespace weft
