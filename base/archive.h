@@ -13,8 +13,8 @@
 
 namespace weft {
 
-// Numbers, texts and lists of them as bytes, one after another, for a program's own use: what wrote them reads them.
-// A type names its members once, for both ways: template <class Archive> void archive(Archive& a) { a(x), a(y); }
+// Numbers, texts and lists of them as bytes, one after another, for a program's own use: what wrote them reads them. A
+// type names its members once, for both ways: template <class Archive> void archive(Archive& a) { a(x), a(y); }
 class ArchiveWriter {
  public:
   template <class T>
@@ -53,7 +53,7 @@ class ArchiveWriter {
   std::string bytes_;
 };
 
-// DataError where the bytes end before what is asked for.
+// DataError if the bytes end before the value that is read.
 class ArchiveReader {
  public:
   explicit ArchiveReader(std::string_view bytes) : rest_(bytes) {}
@@ -107,7 +107,7 @@ class ArchiveReader {
     rest_.remove_prefix(bytes);
     return at;
   }
-  // Of elements that have so many bytes at least: no more than there can be.
+  // The length of a list whose elements have at least `element_bytes` each. Bounded by the bytes that are left.
   size_t count(size_t element_bytes) {
     size_t n = 0;
     (*this)(n);

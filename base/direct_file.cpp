@@ -20,7 +20,7 @@ DirectFile::~DirectFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-// What a full disk leaves goes the ordinary way, which says so.
+// On a full disk the rest is left to the caller's ordinary write, which throws the error.
 size_t DirectFile::write_at(uint64_t offset, const std::byte* from, size_t bytes) {
   const bool on_a_page = offset % kPage == 0 && reinterpret_cast<uintptr_t>(from) % kPage == 0;
   if (descriptor_ < 0 || !on_a_page) return 0;

@@ -9,8 +9,8 @@
 
 namespace weft {
 
-// Compilers spell a value that has a name by that name, and any other one as a cast: "(weft::Fruit)7". What comes
-// before, "is_enumerator() [", ends with a parenthesis too, and so may the name of a namespace.
+// Compilers spell a value that has a name by that name, and any other one as a cast: "(weft::Fruit)7". The text before
+// it, "is_enumerator() [", has a closing parenthesis too, and so may the name of a namespace.
 template <auto kValue>
 consteval bool is_enumerator() {
   const std::string_view signature = __PRETTY_FUNCTION__;
@@ -39,10 +39,10 @@ requires(sizeof...(Names) == enum_size<E>()) consteval auto enum_names(Names... 
   return pairs;
 }
 
-// InternalError: a number that is no value of its enum, which has `size`.
+// Throws the InternalError for a number that is no value of its enum, which has `size` values.
 [[noreturn]] void throw_no_value(size_t number, size_t size);
 
-// What goes with each value of an enum:
+// A table with an entry for each value of an enum:
 //   constexpr EnumTable<Fruit, std::string_view> kColours = {{Fruit::Apple, "red"}, {Fruit::Pear, "green"}};
 // A table that leaves a value out, or has one twice, does not compile, so none can be forgotten when an enum grows.
 template <class E, class T>

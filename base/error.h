@@ -8,7 +8,7 @@
 
 namespace weft {
 
-// What the process ends with. Documented in README and `weft --help`; scripts and schedulers depend on them.
+// The exit codes of the process. Documented in README and `weft --help`; scripts and schedulers depend on them.
 enum class ExitCode : int {
   Done = 0,
   Internal = 1,
@@ -41,8 +41,8 @@ class ConfigError : public Error {
       : Error(ExitCode::BadConfig, what, std::move(hint)) {}
 };
 
-// A file that weft read is missing, damaged, foreign or does not fit its partner; or one it writes has no room (exit
-// 3).
+// A file that weft reads is missing, damaged, foreign or does not fit its partner; or the disk is full for one that it
+// writes (exit 3).
 class DataError : public Error {
  public:
   explicit DataError(const std::string& what, std::string hint = {})
@@ -56,7 +56,7 @@ class DivergenceError : public Error {
       : Error(ExitCode::Divergence, what, std::move(hint)) {}
 };
 
-// Tensors do not fit the device. OOM is never swallowed: it ends the job.
+// Tensors do not fit into the device's memory. Never caught and ignored: it ends the job.
 class MemoryError : public Error {
  public:
   explicit MemoryError(const std::string& what, std::string hint = {})
@@ -77,13 +77,13 @@ class PeerError : public Error {
       : Error(ExitCode::PeerDied, what, std::move(hint)) {}
 };
 
-// Another run owns what this one needs: its run directory (exit 6).
+// Another run holds the run directory that this one needs (exit 6).
 class BusyError : public Error {
  public:
   explicit BusyError(const std::string& what, std::string hint = {}) : Error(ExitCode::Busy, what, std::move(hint)) {}
 };
 
-// A run was begun again and again, and never came to a later checkpoint (exit 7).
+// A run was restarted several times and never reached a later checkpoint (exit 7).
 class NoProgressError : public Error {
  public:
   explicit NoProgressError(const std::string& what, std::string hint = {})

@@ -26,8 +26,8 @@ class File {
   void write_at(uint64_t offset, const void* from, size_t bytes);  // all of it, or DataError (ENOSPC names the path)
   void append(std::string_view bytes);
   void sync();  // fsync
-  // Has the system begin to write these bytes to the disk, or waits until it has written them; where it cannot do that
-  // for some of a file's bytes, both sync all of it. Nothing is durable before sync(), which then has little to do.
+  // The first starts writing these bytes to the disk, the second waits until they are written; on a file system that
+  // cannot do that for a range, both sync the whole file. Nothing is durable before sync(), which then has less to do.
   void start_writing_back(uint64_t offset, uint64_t bytes);
   void finish_writing_back(uint64_t offset, uint64_t bytes);
   int descriptor() const { return descriptor_; }
@@ -44,7 +44,7 @@ std::string read_file(const fs::path& path);
 // Writes PATH.tmp, fsyncs it, renames it to PATH, fsyncs the directory: readers see the old file or the new one.
 void write_file_atomically(const fs::path& path, std::string_view bytes);
 void sync_directory(const fs::path& directory);
-// Makes what is missing of the path, and its names durable. DataError if it cannot.
+// Creates the missing directories of the path, and syncs their parents. DataError on failure.
 void create_directories_durably(const fs::path& directory);
 // rename(2) and fsync of the parent directory.
 void rename_durably(const fs::path& from, const fs::path& to);

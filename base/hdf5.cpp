@@ -20,8 +20,8 @@ using Group = Hdf5Handle<H5Gclose>;
 using Array = Hdf5Handle<H5Dclose>;
 using Attribute = Hdf5Handle<H5Aclose>;
 
-// The library prints its error stack unless that is switched off, a setting of each thread; put back at the end for
-// other users of HDF5 in this process.
+// The library prints its error stack unless that is switched off for each thread. The destructor restores the setting
+// for other users of HDF5 in this process.
 class Quiet {
  public:
   Quiet() {
@@ -48,8 +48,8 @@ herr_t collect_message(unsigned, const H5E_error2_t* error, void* into) {
   return 0;
 }
 
-// Of a failed write HDF5 reports addresses and times beside the system's message: "..., error message = 'No space left
-// on device', buf = 0x7f...".
+// HDF5's message for a failed write holds addresses and times beside the system's message: "..., error message = 'No
+// space left on device', buf = 0x7f...".
 std::string system_words(const std::string& message) {
   const std::string mark = "error message = '";
   const size_t from = message.find(mark);
@@ -57,7 +57,7 @@ std::string system_words(const std::string& message) {
   return to == std::string::npos ? message : message.substr(from + mark.size(), to - from - mark.size());
 }
 
-// The innermost cause first, then the outermost, which has what was tried.
+// The innermost cause first, then the outermost, which names the operation that failed.
 [[noreturn]] void fail(const fs::path& path, const std::string& action) {
   std::vector<std::string> messages;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, collect_message, &messages);
@@ -126,7 +126,7 @@ void write_attribute(hid_t file, const fs::path& path, const std::string& object
   check(H5Awrite(attribute.get(), memory, value), path, action);
 }
 
-// A scalar of the class that is asked for, read into `value` as `memory`.
+// Reads a scalar attribute of the class `wanted` into `value`, whose type is `memory`.
 void read_scalar(hid_t file, const fs::path& path, const std::string& object, const std::string& name,
                  H5T_class_t wanted, hid_t memory, void* value) {
   const Quiet quiet;
@@ -172,7 +172,7 @@ Hdf5File Hdf5File::create(const fs::path& path, uint64_t alignment) {
 
 Hdf5File Hdf5File::open(const fs::path& path) {
   const Quiet quiet;
-  { const File readable(path, File::Mode::Read); }  // errno's words for a missing or forbidden file
+  { const File readable(path, File::Mode::Read); }  // throws with errno's message if the file is missing or forbidden
   const auto access = checked<Properties>(H5Pcreate(H5P_FILE_ACCESS), path, "create properties");
   check(H5Pset_file_locking(access.get(), false, true), path, "switch locking off");
   return {path, checked<FileHandle>(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), path, "open the file")};

@@ -12,8 +12,9 @@
 #include "base/files.h"
 
 // HDF5 gives structure: groups, attributes, and contiguous arrays with their offset in the file. The arrays' bytes are
-// written and read past it, with pread, pwrite or mmap: HDF5 has one lock for the whole process. Errors are DataErrors
-// with the path and HDF5's own words; nothing is printed. Files carry no time stamps, so equal content is equal bytes.
+// written and read without it, by pread, pwrite or mmap: HDF5 has one lock for the whole process. Errors are DataErrors
+// with the path and HDF5's own message; nothing is printed. Files carry no time stamps, so equal content is equal
+// bytes.
 namespace weft {
 
 // An identifier of the HDF5 library, closed by `Close` on destruction.
@@ -45,7 +46,7 @@ class Hdf5Handle {
   hid_t id_ = H5I_INVALID_HID;
 };
 
-// Little-endian on disk, whatever the machine.
+// Little-endian on disk on every machine.
 enum class Hdf5Type { U8, U16, U32, U64, I32, I64, F32, F64 };
 size_t element_bytes(Hdf5Type type);
 
@@ -59,7 +60,7 @@ struct Hdf5Array {
 // One open file. Paths within it are absolute ("/", "/source/tokens"). Use one object from one thread at a time.
 class Hdf5File {
  public:
-  // Replaces what is there. Arrays of that many bytes or more begin at multiples of `alignment`.
+  // Replaces an existing file. Arrays of at least `alignment` bytes begin at multiples of it.
   static Hdf5File create(const fs::path& path, uint64_t alignment = 1);
   static Hdf5File open(const fs::path& path);  // read-only, not locked
 
@@ -79,7 +80,7 @@ class Hdf5File {
   bool exists(const std::string& object) const;
   std::vector<std::string> children(const std::string& group) const;  // names, sorted
 
-  void close();  // writes what is pending; the destructor does too, but reports no errors
+  void close();  // writes pending data; the destructor does too, but reports no errors
   const fs::path& path() const { return path_; }
 
  private:

@@ -9,7 +9,7 @@ namespace weft {
 
 template <class Json>
 Json parse_json(std::string_view text, const std::string& where, int max_depth) {
-  std::vector<std::unordered_set<std::string>> names;  // of the open lists and objects, from the second place on
+  std::vector<std::unordered_set<std::string>> names;  // in each open list and object; the first entry is unused
   using Event = typename Json::parse_event_t;
   const auto check = [&](int depth, Event event, Json& parsed) {
     if (event == Event::object_start || event == Event::array_start) {

@@ -8,13 +8,13 @@
 
 namespace weft {
 
-// More lists and objects within each other than any file has that weft reads.
+// Levels of nested lists and objects. No file that weft reads has as many.
 inline constexpr int kJsonDepth = 64;
 
-// JSON that somebody else may have written: all of the program's goes through here. Besides what is no JSON, refuses a
-// name that an object has twice (a reader would silently take one of the two) and more than `max_depth` lists and
-// objects within each other, since to copy, to print or to compare them takes a stack frame a level. DataError
-// beginning with `where`. Json is either of nlohmann's.
+// Parses JSON of any origin; all JSON that weft reads goes through here. Besides invalid JSON, refuses a name that an
+// object has twice (a reader would silently take one of the two) and more than `max_depth` nested lists and objects,
+// since copying, printing or comparing them takes a stack frame a level. DataError beginning with `where`. Json is
+// either of nlohmann's.
 template <class Json = nlohmann::json>
 Json parse_json(std::string_view text, const std::string& where, int max_depth = kJsonDepth);
 
@@ -27,18 +27,18 @@ template <class Value>
 JsonExcerpt<Value> json_excerpt(const Value& value) {
   return {value};
 }
-// At most 60 characters; of lists and objects with more than a few values, or with others within them, what they are.
+// At most 60 characters. Lists and objects that are long or nested are described and not quoted.
 template <class Value>
 std::string excerpt_text(const Value& value);
 
-// A whole number. One with a fraction or an exponent is refused: it would be cast, which beyond T's range is undefined.
-// DataError; Json is either of nlohmann's.
+// A whole number. DataError for one with a fraction or an exponent: a cast of it beyond T's range would be undefined.
+// Json is either of nlohmann's types.
 template <class T, class Json>
 T integer_from(const Json& value) {
   require<DataError>(value.is_number_integer(), "{} is no whole number", json_excerpt(value));
   return value.template get<T>();
 }
-// A member of an object, or what it is in files that lack it.
+// A member of an object, or the default for files that lack it.
 template <class T, class Json>
 T integer_or(const Json& object, const char* name, T otherwise) {
   require<DataError>(object.is_object(), "{} is no object", json_excerpt(object));

@@ -38,7 +38,7 @@ void start_logging(int rank, int world_size) {
   auto logger = std::make_shared<spdlog::logger>(kLogger, std::make_shared<StandardError>());
   logger->set_level(rank == 0 ? spdlog::level::info : spdlog::level::warn);
   const std::string who = world_size > 1 ? fmt::format("[rank {} {}] ", rank, host_name()) : "";
-  // Info lines are for a reader, so they stay bare; only problems carry the rank that has them.
+  // Info lines stay bare to be readable; only warnings and errors name the rank that logs them.
   logger->set_pattern(rank == 0 ? "%v" : who + "%v");
   spdlog::set_default_logger(logger);
 }

@@ -28,7 +28,7 @@ LauncherInfo find_launcher() {
   if (std::getenv("OMPI_COMM_WORLD_SIZE")) return stated("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "mpirun");
   if (std::getenv("MV2_COMM_WORLD_SIZE")) return stated("MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK", "mpirun");
   // A batch script's own shell has SLURM_NTASKS too; a step's task alone has SLURM_STEP_ID and a process id.
-  // srun may offer PMI or PMIx too, so it is asked before these.
+  // srun may offer PMI or PMIx too, so its variables are checked before these.
   if (std::getenv("SLURM_STEP_ID") && std::getenv("SLURM_PROCID")) {
     const char* size = std::getenv("SLURM_STEP_NUM_TASKS") ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS";
     return stated(size, "SLURM_PROCID", "srun");
@@ -46,7 +46,7 @@ namespace {
 }  // namespace
 
 MpiEnvironment::MpiEnvironment(const LauncherInfo& launcher) : unwinding_(std::uncaught_exceptions()) {
-  // Some libraries end the process in MPI_Init then, with words of their own; this comes first.
+  // In this case some libraries end the process in MPI_Init with an error of their own, so the check precedes it.
   const bool offered = std::getenv("PMIX_RANK") || std::getenv("PMI_RANK") || std::getenv("PMI_FD");
   if (launcher.name == "srun" && launcher.world_size.value_or(1) > 1 && !offered) {
     wrong_world(1, *launcher.world_size, launcher.name);

@@ -7,11 +7,11 @@
 
 namespace weft {
 
-// What the environment holds of a launcher, before MPI is touched.
+// The launcher as environment variables describe it. Read before MPI is initialised.
 struct LauncherInfo {
   bool present = false;           // mpirun, srun or another PMI(x) server started this process
   std::optional<int> world_size;  // as the launcher states it
-  std::optional<int> rank;        // this process's, as the launcher states it
+  std::optional<int> rank;        // the rank of this process, as the launcher states it
   std::string name;               // "mpirun", "srun", ...
 };
 LauncherInfo find_launcher();
@@ -19,7 +19,8 @@ LauncherInfo find_launcher();
 // MPI_Init_thread(FUNNELED) and MPI_Finalize as one object that main() holds. Only the thread that made it calls MPI.
 // ConfigError if MPI's world is not the size that the launcher stated ("MPI sees 1 of N"), or if srun started
 // several tasks and offers none of the interfaces by which MPI would find them.
-// The destructor leaves MPI as it is while an error unwinds: finalising waits for the other ranks, aborting does not.
+// The destructor does not finalise MPI while an exception unwinds: finalising waits for the other ranks, aborting does
+// not.
 class MpiEnvironment {
  public:
   explicit MpiEnvironment(const LauncherInfo& launcher);
@@ -28,13 +29,13 @@ class MpiEnvironment {
   MpiEnvironment& operator=(const MpiEnvironment&) = delete;
   int rank() const { return rank_; }
   int size() const { return size_; }
-  // Ends every rank of the job at once; for errors that the others cannot know of.
+  // Ends every rank of the job at once; for errors that the other ranks cannot detect.
   [[noreturn]] static void abort(int exit_code);
 
  private:
   int rank_ = 0;
   int size_ = 1;
-  int unwinding_ = 0;  // errors under way when this was made
+  int unwinding_ = 0;  // exceptions in flight at construction
 };
 
 // A communicator handle, freed on destruction.
@@ -53,7 +54,7 @@ class MpiComm {
   MPI_Comm comm_;
 };
 
-// Throws a PeerError with MPI's own words if `code` is not MPI_SUCCESS.
+// Throws a PeerError with MPI's own message if `code` is not MPI_SUCCESS.
 void check_mpi(int code, const char* call);
 std::string mpi_library_version();
 

@@ -10,7 +10,7 @@ namespace weft {
 bool matches_pattern(const std::string& pattern, const std::string& name);
 
 // ConfigError unless `pattern`, a value of the job's `key`, matches one of `names`; it lists the nearest of them.
-// `what` they name: "parameter".
+// `what` is the noun for messages: "parameter".
 void require_match(const char* key, const std::string& pattern, const char* what,
                    const std::vector<std::string>& names);
 

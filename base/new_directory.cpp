@@ -19,7 +19,7 @@ fs::path without_trailing_slash(fs::path path) {
   return path;
 }
 
-// For a file system that cannot rename to a free name only: the name is taken first, with an empty directory.
+// For file systems without a rename that fails if the name exists: the name is taken first by an empty directory.
 void take_and_replace(const fs::path& from, const fs::path& to) {
   if (::mkdir(to.c_str(), 0777) != 0) throw_errno("create", to);
   if (::rename(from.c_str(), to.c_str()) == 0) return;
@@ -44,7 +44,8 @@ NewDirectory::NewDirectory(const fs::path& name) : name_(without_trailing_slash(
   if (mkdtemp(own.data()) == nullptr) throw_errno("create", own);
   own_ = own;
   path_ = own_ / name_.filename();
-  // A directory within one that is closed to others: so it has from the beginning what rights the user gives to all.
+  // mkdtemp() makes a directory with rights for its owner only; one inside it has the user's usual rights from the
+  // start.
   if (::mkdir(path_.c_str(), 0777) == 0) return;
   const int error = errno;
   fs::remove(own_);

@@ -7,20 +7,20 @@ namespace weft {
 // DataError if the name is taken, even by a dangling link. Commands call it before they begin to work.
 void require_absent(const fs::path& name);
 
-// A directory that a command makes, whole or not at all. Its files are written below a directory of this object's own
-// (.NAME.XXXXXX, beside it, which nobody else can enter), and commit() gives it its name, which may end in slashes.
-// Unless it comes to that, all that was made goes with this object, but for directories above it; nothing else is ever
-// removed, replaced or written through a link.
+// A directory that a command makes, whole or not at all. Its files are written below a private directory of this object
+// (.NAME.XXXXXX, beside it, which no other user can enter), and commit() gives it its name, which may end in slashes.
+// Without commit() the destructor removes everything but the directories above it; nothing else is ever removed,
+// replaced or written through a link.
 class NewDirectory {
  public:
-  // Makes the directories above it too. DataError if something has the name already.
+  // Makes the directories above it too. DataError if the name exists already.
   explicit NewDirectory(const fs::path& name);
   ~NewDirectory();
   NewDirectory(const NewDirectory&) = delete;
   NewDirectory& operator=(const NewDirectory&) = delete;
 
-  const fs::path& path() const { return path_; }  // where it is until it is committed
-  // Once all of its files are synced. DataError if something took the name meanwhile.
+  const fs::path& path() const { return path_; }  // its temporary place, until commit()
+  // To be called once all of its files are synced. DataError if the name has been taken meanwhile.
   void commit();
 
  private:

@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-// A launcher may have made the file non-blocking: then the write waits here.
+// A launcher may have made the file non-blocking: if it accepts no bytes, this waits until it does.
 bool write_whole(int file, std::string_view piece) {
   while (!piece.empty()) {
     const ssize_t written = ::write(file, piece.data(), piece.size());

@@ -8,10 +8,10 @@ namespace weft {
 
 // Writes `text` without cutting a line: each write(2) is as many whole lines as fit into PIPE_BUF (4096 bytes), and a
 // pipe keeps a write of that size in one piece. A longer line is one write too, but other writers to the same pipe may
-// print in the middle of it. False, with errno, if the file takes no more; the rest is then not written.
+// print in the middle of it. False, with errno set, if a write fails; the rest is then not written.
 bool write_lines(int file, std::string_view text);
 
-// The same on standard output. DataError if that takes no more.
+// Writes to standard output in the same way. DataError if a write fails.
 void print(std::string_view text);
 
 }  // namespace weft

@@ -9,8 +9,8 @@
 
 namespace weft {
 
-// Calls body(begin, end) on `threads` even, contiguous pieces of [0, n), one a thread; the split depends only on n,
-// grain and threads, so sums made per piece are repeatable. Pieces are at least `grain` long.
+// Calls body(begin, end) on `threads` even, contiguous pieces of [0, n), one per thread; the split depends only on n,
+// grain and threads, so sums over pieces are repeatable. Pieces are at least `grain` long.
 template <class Body>
 void parallel_for(int threads, int64_t n, int64_t grain, Body&& body) {
   const auto pieces = static_cast<int>(std::clamp<int64_t>(n / std::max<int64_t>(grain, 1), 1, threads));
@@ -30,8 +30,8 @@ void parallel_tasks(int threads, int64_t n, Body&& body) {
   for (int64_t i = 0; i < n; ++i) body(i);
 }
 
-// The same, calling body(i, worker): worker, below `threads`, is the index of the thread that runs the task, for
-// scratch of its own.
+// Calls body(i, worker) for every task in the same way: worker, below `threads`, is the index of the thread that runs
+// the task, for scratch memory of that thread.
 template <class Body>
 void parallel_workers(int threads, int64_t n, Body&& body) {
   if (threads <= 1 || n <= 1) {

@@ -18,11 +18,11 @@ class Progress {
   explicit Progress(bool is_rank0, double quiet_seconds = 10);
   ~Progress();
   void show(const std::string& line, bool last = false);
-  // Ends the line in place, so that something else can be printed.
+  // Ends the line that is rewritten in place, so that other output can follow.
   void clear();
-  // True once standard error has taken no more: a closed pipe, a full disk.
+  // True once a write to standard error has failed: a closed pipe, a full disk.
   bool lost() const { return lost_; }
-  // Wall time left at the pace since construction, for work done of total that began at `first`.
+  // Wall time left at the pace since construction, when `done` of `total` is reached and the work began at `first`.
   double seconds_left(int64_t first, int64_t done, int64_t total) const;
 
  private:

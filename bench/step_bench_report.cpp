@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a measurement of steps looks like: a page, and JSON.
+// The report of a measurement of steps: a page, and JSON.
 #include <fmt/ranges.h>
 
 #include <algorithm>

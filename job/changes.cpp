@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-// `key` is `section`, or lies within it.
+// Whether `key` is `section`, or lies within it.
 bool within(std::string_view key, std::string_view section) {
   return key.starts_with(section) && (key.size() == section.size() || key[section.size()] == '.');
 }

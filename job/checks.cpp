@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does not fit together in a job, each as "key: what is wrong; what to change".
+// The contradictions within a job, each as "key: what is wrong; what to change".
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -21,7 +21,7 @@ class Problems {
   void add_if(bool wrong, fmt::format_string<Args...> format, Args&&... args) {
     if (wrong) list_.push_back(fmt::format(format, std::forward<Args>(args)...));
   }
-  // The checks that a section brings along throw the first thing they find.
+  // The check() of a section throws its first finding.
   template <class Check>
   void from(Check&& check) {
     try {
@@ -65,7 +65,7 @@ void check_device(const JobConfig& job, Problems& problems) {
                   "parallel.share_device: it applies to CUDA devices only; set it to false, or device to cuda");
 }
 
-// What nothing would read.
+// Keys that no part of the job would read.
 void check_products(const JobConfig& job, Problems& problems) {
   const TrainConfig& train = job.train;
   problems.add_if(train.tf32 && train.precision != Precision::Fp32,

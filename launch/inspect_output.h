@@ -2,7 +2,7 @@
 #pragma once
 #include "base/files.h"
 
-// What `weft inspect` prints on standard output.
+// The output of `weft inspect` on standard output.
 namespace weft {
 
 void print_checkpoint(const fs::path& path, bool verify, bool with_job);

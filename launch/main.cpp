@@ -48,7 +48,7 @@ int fail(ExitCode code, const std::string& text) {
   return static_cast<int>(code);
 }
 
-// The first word decides what the others mean, so a wrong one is reported before anything else.
+// The first word decides the meaning of the others, so a wrong one is reported before anything else.
 void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return;
   std::vector<std::string> names;

@@ -6,7 +6,7 @@
 #include "generate/line_translation.h"
 #include "generate/text_generator.h"
 
-// What translate and generate print on standard output.
+// The output of translate and generate on standard output.
 namespace weft {
 
 struct TextOutput {

@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Where a line stands, for messages: "corpus.txt:12".
+// The place of a line, for messages: "corpus.txt:12".
 struct Place {
   const std::string& file;
   int64_t line;

@@ -7,7 +7,7 @@
 
 namespace weft {
 
-// What its maker states of a device, and of the machines that it is sold in. Rates are of dense matrices.
+// A device and the machines that it is sold in, as the maker states them. Rates are of dense matrices.
 struct DeviceSpec {
   std::string name;               // as --device says it: "h100"
   std::string title;              // "NVIDIA H100 SXM 80 GB"

@@ -56,15 +56,15 @@ std::vector<MeshLayout> possible_layouts(const JobConfig& job, int ranks);
 // ConfigError if the job cannot run on this layout.
 void check_layout(const JobConfig& job, const MeshLayout& layout);
 
-// What a plan is for: a CPU rank of so many threads, with which some workspaces grow, or a CUDA device.
+// The target of a plan: a CPU rank with this number of threads, with which some workspaces grow, or a CUDA device.
 struct PlannedDevice {
   int threads = 1;
   bool cuda = false;
 };
 
-// On `layout`, whatever the job's own parallel.tp. Without a
-// prepared dataset a step is made of windows, or of pairs as long as the job lets them be. ConfigError if the model
-// cannot be divided so, or for a CUDA device in a build without CUDA.
+// Plans on `layout`, not on the job's own parallel.tp. Without a prepared dataset a step is made of windows, or of
+// pairs as long as the job lets them be. ConfigError if the model cannot be divided so, or for a CUDA device in a build
+// without CUDA.
 StepPlan plan_step(const JobConfig& job, const MeshLayout& layout, const PlannedDevice& device = {});
 
 }  // namespace weft

@@ -25,7 +25,7 @@
 //
 // The same declaration reads YAML and `--set a.b=c` (base/config/reader.h), prints help, the resolved job, the docs
 // table and differences (base/config/writer.h).
-// A job's field also says what another value of it affects, unless that is the training (see Affects):
+// A job's field also states what a change of its value affects, unless that is the training (see Affects):
 //   v.field("every_steps", every_steps, "Steps between lines.", {Range{.min = 1}, Affects::Nothing});
 // Supported types: bool, int64_t, double, std::string, Duration, enums with EnumNames, structs with fields() (a nested
 // section), and std::optional and std::vector of these. `meaning` is one sentence with the unit; a Range includes its
@@ -37,12 +37,12 @@ struct Range {
   double max = std::numeric_limits<double>::infinity();
 };
 
-// What another value of a field changes for a run that is resumed with it: what is learned, so that it must be allowed;
-// what evaluations measure, so that those before and after cannot be compared; or neither.
+// What a change of a field affects in a run that is resumed with the new value. Training: the user must allow it.
+// Evaluation: measurements before and after cannot be compared.
 enum class Affects : uint8_t { Training, Evaluation, Nothing };
 
-// What a field says besides its name and meaning. Where it does not say what it affects, its section does; where no
-// section does either, it is Training: a new key cannot change a resumed run in silence.
+// The properties of a field besides its name and meaning. If it does not state what it affects, its section does; if no
+// section does either, it is Training: a new key cannot change a resumed run unnoticed.
 struct FieldProperties {
   FieldProperties() = default;
   FieldProperties(Range values) : range(values) {}
@@ -72,7 +72,7 @@ concept NamedEnum = requires {
   EnumNames<E>::kNames;
 };
 
-// InternalError: a value of an enum that its EnumNames leaves out is asked for its name.
+// Throws the InternalError for a value of an enum that its EnumNames lacks.
 [[noreturn]] void throw_no_name(int64_t value);
 
 template <NamedEnum E>

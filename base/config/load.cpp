@@ -34,7 +34,7 @@ void merge(ConfigValue& base, const ConfigValue& later) {
   }
 }
 
-// Reads a file and the files that it extends; each file is read once, so that many extending one another stay cheap.
+// Reads a file and the files that it extends; each file is read once, so that many that extend one another stay cheap.
 class Loader {
  public:
   explicit Loader(ConfigProblems& problems) : problems_(problems) {}

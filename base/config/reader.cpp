@@ -29,7 +29,7 @@ std::string did_you_mean(const std::string& nearest) {
   return nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest);
 }
 
-// A key of the same name elsewhere, "schedule.warmup_steps" for an unknown "warmup".
+// The key of that name in another section: "schedule.warmup_steps" for an unknown "warmup_steps".
 std::string same_name_elsewhere(const std::string& key, const std::vector<std::string>& all_keys) {
   for (const std::string& candidate : all_keys) {
     if (candidate == key || candidate.ends_with("." + key)) return candidate;

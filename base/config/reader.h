@@ -70,13 +70,13 @@ struct ConfigDoc {
   Affects affects = Affects::Training;
 };
 
-// The state that the templates below share: what was found wrong, and which keys nobody declared.
+// The state that the templates below share: the problems found so far, and the keys that no field declares.
 class ConfigReader {
  public:
   explicit ConfigReader(ConfigProblems problems = {}) : problems_(std::move(problems)) {}
 
-  // Throws what was found. `all_keys` are the dotted keys of the whole struct: a key in the wrong section is sent to
-  // the right one.
+  // Throws a ConfigError if there are problems. `all_keys` are the dotted keys of the whole struct: for a key in the
+  // wrong section the error names the right one.
   void finish(const std::vector<std::string>& all_keys);
 
   void wrong_type(const ConfigValue& value, const std::string& path, const std::string& expected);

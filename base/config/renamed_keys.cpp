@@ -10,7 +10,7 @@ namespace {
 
 std::string_view last_part(std::string_view key) { return key.substr(key.rfind('.') + 1); }
 
-// The section that holds `key`; null if it is not there.
+// The section that holds `key`; null if it is absent.
 ConfigValue* section_of(ConfigValue& root, std::string_view key) {
   ConfigValue* section = &root;
   for (size_t dot = key.find('.'); dot != std::string_view::npos; dot = key.find('.')) {
@@ -22,7 +22,7 @@ ConfigValue* section_of(ConfigValue& root, std::string_view key) {
   return section;
 }
 
-// What stands for `value` under the new name; nothing if the value stays.
+// The value under the new name; nothing if it is unchanged.
 std::optional<std::string> renamed_value(const RenamedKey& key, const ConfigValue& value) {
   const auto at = std::ranges::find(key.values, std::string_view(value.text), &RenamedKey::ValuePair::first);
   return at == key.values.end() ? std::nullopt : std::optional<std::string>(at->second);
@@ -66,7 +66,7 @@ void refuse_renamed_keys(RenamedKeys keys, ConfigValue& root, ConfigProblems& pr
     const auto value = renamed_value(key, entry.value);
     problems.push_back({entry.location, fmt::format("{} was renamed: write {}{}", key.before, key.now,
                                                     value ? fmt::format(": {}", *value) : "")});
-    if (section.find(last_part(key.now))) {  // both names: only the new one is read any further
+    if (section.find(last_part(key.now))) {  // both names were present: only the new one is read from here on
       section.entries.erase(section.entries.begin() + (&entry - section.entries.data()));
     } else {
       rename_entry(key, entry);

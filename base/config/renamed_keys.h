@@ -8,8 +8,8 @@
 
 #include "base/config/value.h"
 
-// Keys that had another name in an earlier version. What a checkpoint or a dataset stores is read under the new names;
-// a file that a user writes gets an error that gives the new name.
+// Keys that had another name in an earlier version. In stored jobs (checkpoints, datasets) they are read under their
+// new names; in a file that a user writes they are errors that state the new name.
 namespace weft {
 
 struct RenamedKey {
@@ -22,13 +22,14 @@ struct RenamedKey {
 };
 using RenamedKeys = std::span<const RenamedKey>;
 
-// The name that `key`, or the section that it lies in, has now; nothing if it has the same.
+// The name that `key`, or the section that it lies in, has now; nothing if it was not renamed.
 std::optional<std::string> renamed_key(RenamedKeys keys, std::string_view key);
 
 // Gives every old key in `root` its new name and value.
 void rename_keys(RenamedKeys keys, ConfigValue& root);
 
-// The same, and a problem for each: "parallel.bucket_mib was renamed: write parallel.gradient_bucket_mib".
+// Renames them too, and returns a problem for each: "parallel.bucket_mib was renamed: write
+// parallel.gradient_bucket_mib".
 void refuse_renamed_keys(RenamedKeys keys, ConfigValue& root, ConfigProblems& problems);
 
 }  // namespace weft

@@ -204,7 +204,7 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
   size_t best_distance = name.size();
   for (const std::string& candidate : candidates) {
     const size_t longer = std::max(name.size(), candidate.size());
-    if (longer > 100) continue;  // the distance is quadratic, and nobody mistypes that much
+    if (longer > 100) continue;  // the distance is quadratic, and names that long are no typing errors
     const size_t distance = edit_distance(name, candidate);
     if (distance < best_distance && distance <= std::max<size_t>(1, longer / 3)) {
       best = candidate;

@@ -9,7 +9,7 @@
 
 #include "base/config/fields.h"
 
-// The tree between YAML text and configuration structs: what a file said, where it said it, and nothing converted yet.
+// The tree between YAML text and configuration structs: values as text with their locations, not yet converted.
 namespace weft {
 
 // Where a key or a value was written: "job.yaml:3:5", or "--set a.b=c" (line 0).
@@ -40,7 +40,7 @@ struct ConfigEntry {
   ConfigValue value;
 };
 
-// What a plain (unquoted) YAML scalar is by the core schema of YAML 1.2: `yes` is text, `1e-3` a number, `3` an
+// The kind of a plain (unquoted) YAML scalar by the core schema of YAML 1.2: `yes` is text, `1e-3` a number, `3` an
 // integer, `3.0` a number, `0x1f` an integer, the empty scalar and `~` null.
 ConfigValue::Kind plain_scalar_kind(std::string_view text);
 
@@ -49,10 +49,10 @@ bool scalar_to_integer(std::string_view text, int64_t& value);
 // The value of an Integer or Number scalar; false if it is not finite.
 bool scalar_to_number(std::string_view text, double& value);
 
-// Whole numbers of d, h, m and s, each unit once and the largest first ("1h", "3h45m"), from 1 s to 10 years; none
-// otherwise.
+// Whole numbers of d, h, m and s, each unit once and the largest first ("1h", "3h45m"), from 1 s to 10 years; nullopt
+// for any other text.
 std::optional<Duration> text_to_duration(std::string_view text);
-// The text that is read as it: "3h45m".
+// The text that text_to_duration() reads back as `duration`: "3h45m".
 std::string duration_text(Duration duration);
 
 // For messages: "3.0 (a number)", "'yes' (text)", "a list of 3", "a section (a, b)", "nothing".
@@ -78,11 +78,11 @@ ConfigValue parse_yaml(std::string_view yaml, const std::string& source_name, La
 // The same for a file with what it extends (see docs/configuration.md), overridden by "a.b=value" texts.
 ConfigValue load_config_tree(const std::string& path, const std::vector<std::string>& overrides,
                              ConfigProblems& problems);
-// `option` is what the override was given with, for messages.
+// `option` is the command-line option that gave the override, for messages.
 void apply_override(ConfigValue& root, const std::string& override_text, ConfigProblems& problems,
                     const std::string& option = "--set");
 
-// The candidate with the fewest edits from `name`, or "" if none is near.
+// The candidate with the fewest edits from `name`, or "" if none is similar.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace weft

@@ -15,7 +15,7 @@ ConfigValue scalar_value(int64_t value);
 ConfigValue scalar_value(double value);
 ConfigValue scalar_value(const std::string& value);
 ConfigValue scalar_value(Duration value);
-ConfigValue scalar_of_name(std::string_view name);  // of a value of an enum
+ConfigValue scalar_of_name(std::string_view name);  // for the name of an enum's value
 
 template <class T>
 ConfigValue encode_value(T& value);

@@ -15,7 +15,7 @@ void write_exit_file(int code, std::string_view why) noexcept {
   const char* path = std::getenv("WEFT_EXIT_FILE");
   if (!path || !*path || code == 0) return;
   const int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (file < 0) return;  // another rank was first, or there is no such place: then the launcher's code counts
+  if (file < 0) return;  // another rank was first, or the path is invalid: then the launcher's exit code counts
   constexpr size_t kMost = 4096;
   std::array<char, kMost + 16> text{};
   const int length = std::snprintf(text.data(), text.size(), "%d\n%.*s%s", code,

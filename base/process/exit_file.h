@@ -4,10 +4,10 @@
 
 namespace weft {
 
-// Where $WEFT_EXIT_FILE names a file, the first process of a job that calls this writes there a line with the code, and
-// behind it why, at most 4 KiB of it; later ones leave it as it is. For scripts around a launcher that returns another
-// rank's code, as srun --kill-on-bad-exit does (143, of a rank that it ended itself) and may lose what a rank said
-// last. Call it before anything that makes the launcher end this process. 0 is never written.
+// If $WEFT_EXIT_FILE names a file, the first process of a job that calls this writes a line with the code and then the
+// reason, at most 4 KiB of it, to that file; later calls change nothing. For scripts around a launcher that returns
+// another rank's code, as srun --kill-on-bad-exit does (143, of a rank that it ended itself), and may lose a rank's
+// last output. Call it before anything that makes the launcher end this process. 0 is never written.
 void write_exit_file(int code, std::string_view why = {}) noexcept;
 
 }  // namespace weft

@@ -41,7 +41,7 @@ ProcessorSet allowed_processors() {
     }
     return set;
   }
-  // No affinity here (a kernel that forbids the question): all that are online.
+  // The kernel forbids the query: all processors that are online.
   const auto online = std::clamp<long>(sysconf(_SC_NPROCESSORS_ONLN), 1, ProcessorSet::kLimit);
   for (int p = 0; p < static_cast<int>(online); ++p) set.add(p);
   return set;

@@ -25,12 +25,12 @@ class ProcessorSet {
   std::array<uint64_t, kLimit / 64> words_{};
 };
 
-// Those that the calling thread may run on: what taskset, a container or a launcher's binding left.
+// The processors that the calling thread may run on, as restricted by taskset, a container or a launcher.
 ProcessorSet allowed_processors();
 
-// How many threads process `me` should compute with beside the others of its machine, where masks[i] is what process i
-// may run on. A processor that n of them may use counts as 1/n for each; the sum is rounded down, and is 1 at least. So
-// ranks bound to processors of their own use them all, and ranks that share some, or all, divide those.
+// The number of threads that process `me` should compute with beside the others of its machine; process i may run on
+// masks[i]. A processor that n of them may use counts as 1/n for each; the sum is rounded down, and is 1 at least. So
+// ranks bound to processors of their own use them all, and ranks that share processors divide these.
 int fair_threads(std::span<const ProcessorSet> masks, size_t me);
 
 }  // namespace weft

@@ -43,7 +43,7 @@ StopSignals::StopSignals() {
   receiver_ = std::thread([this] { wait_for_end(); });
 }
 
-// The one thread that lets the signals in; it has nothing else to do.
+// The body of the only thread that does not block the signals.
 void StopSignals::wait_for_end() {
   const sigset_t set = stop_signals();
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);

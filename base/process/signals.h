@@ -6,13 +6,14 @@
 
 namespace weft {
 
-// While one lives, SIGUSR1, SIGTERM and SIGINT ask for a stop instead of ending the process: the training loop sees
-// stop_asked() at its next step, saves and leaves. A second signal ends the process at once (128 + signal).
+// While an object of this class exists, SIGUSR1, SIGTERM and SIGINT ask for a stop instead of ending the process: the
+// training loop sees stop_asked() at its next step, saves and leaves. A second signal ends the process at once (128 +
+// signal).
 //
 // Handlers run on a thread of their own; the thread that makes this object, and all threads that it starts later,
 // block these signals. They must: oneDNN's generated products keep the stack pointer in a heap buffer while they run,
-// and a handler's frame written there destroys the heap. So make it first of all, before MPI and OpenMP start threads.
-// At most one at a time: signal handlers are the process's own state, not this class's choice.
+// and a handler's frame written there destroys the heap. So it must be made before MPI and OpenMP start threads.
+// At most one object at a time, since signal handlers are state of the whole process.
 class StopSignals {
  public:
   StopSignals();

@@ -29,7 +29,7 @@ std::string mpi_compiled() {
 // yaml-cpp has no call that returns its version, but the loader knows the file: libyaml-cpp.so.0.7.0.
 std::string yaml_loaded() {
   Dl_info info{};
-  // Anything that lies in the library.
+  // The address of any symbol of the library.
   const auto* symbol = reinterpret_cast<const void*>(static_cast<YAML::Node (*)(const char*)>(&YAML::Load));
   if (dladdr(symbol, &info) == 0 || !info.dli_fname) return "unknown";
   std::error_code error;

@@ -14,8 +14,8 @@
 #include <omp.h>
 #endif
 
-// What the benchmarks of operations share. Rates are per second of wall time; on a machine shared with others set
-// WEFT_BENCH_CPU_TIME=1 and OMP_NUM_THREADS=1 to count the time that the thread really ran.
+// Helpers shared by the benchmarks of operations. Rates are per second of wall time; on a machine shared with others
+// set WEFT_BENCH_CPU_TIME=1 and OMP_NUM_THREADS=1 to count the time that the thread really ran.
 namespace weft::bench {
 
 inline int threads() {

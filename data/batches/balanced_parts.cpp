@@ -18,8 +18,8 @@ struct Keyed {
   auto operator<=>(const Keyed&) const = default;
 };
 
-// Ascending by key, then by index, as equal keys come. By radix, with a pass for every 12 bits of the greatest key, or
-// by comparing where there are few items beside the counters of a pass.
+// Sorts by key; items with equal keys, which come in the order of their indices, stay in it. By radix, with a pass for
+// every 12 bits of the greatest key, or by comparison if there are few items.
 void sort_by_key(std::vector<Keyed>& items, uint64_t greatest) {
   constexpr int kBits = 12;
   constexpr uint64_t kDigits = uint64_t{1} << kBits;

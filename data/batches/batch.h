@@ -16,7 +16,7 @@ struct PackedSequences {
 
 // The sequences that one rank takes through the model at once.
 struct MicroBatch {
-  // Of each sequence, its place in the step's list, or where windows are cut at documents, its first input's place
+  // The place of each sequence in the step's list, or if windows are cut at documents, the place of its first input
   // among the step's inputs: < 2^32, unique within the step and the same on any layout, so dropout may use it as a
   // coordinate.
   std::vector<int64_t> sequence_ids;
@@ -39,8 +39,8 @@ struct StepBatches {
   int64_t step_target_tokens = 0;  // targets >= 0 over all ranks: the divisor of the loss
   int64_t step_sequences = 0;      // over all ranks
   int64_t most_micro = 0;          // micro-batches of the rank that has most of them
-  uint64_t shape = 0;  // of the planned sequences' lengths in turn: steps of one have the same offsets, on every rank,
-                       // unless sequences are cut
+  uint64_t shape = 0;  // hash of the planned sequences' lengths in order: steps of equal shape have the same offsets on
+                       // every rank, unless sequences are cut
   std::vector<MicroBatch> micro;
 
   int64_t target_tokens() const {

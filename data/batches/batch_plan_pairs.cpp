@@ -134,8 +134,8 @@ class PairPlan final : public BatchPlan {
 
  private:
   bool bucketed() const { return config_.order == BatchOrder::Bucketed; }
-  // Sorted pairs are cut at the same lengths in every epoch, unless epochs of a mixture take others, and counts are
-  // counts. Where a token budget cuts what differs, an epoch has to be made to know how many steps it has.
+  // Epochs have equal numbers of steps if a step is a count of pairs, or if sorted pairs are cut at the same lengths,
+  // which holds without a mixture. For any other plan an epoch must be built to know how many steps it has.
   bool same_steps() const { return (bucketed() && mixture_.parts() == 1) || config_.sequences > 0; }
 
   static MixtureOrder mixture_of(const PairLengths& lengths) {
@@ -228,7 +228,7 @@ std::vector<uint32_t> PairPlan::members(int64_t e) const {
   }
   std::vector<uint32_t> begins{0};
   for (const MixturePart& part : lengths_.parts) begins.push_back(begins.back() + static_cast<uint32_t>(part.records));
-  // Of each part the order of its own epoch that it has come to.
+  // For each part its current epoch of its own, and the order of that.
   std::vector<std::pair<int64_t, std::vector<uint32_t>>> orders(mixture_.parts(), {-1, {}});
   for (int64_t slot = 0; slot < std::ssize(pairs); ++slot) {
     const auto [part, epoch, place] = mixture_.at(e, slot);
@@ -262,8 +262,8 @@ std::vector<uint32_t> PairPlan::order(int64_t e) const {
     uint64_t lengths = 0;
     if (bucketed()) {
       lengths = static_cast<uint64_t>(planned_pair(lengths_, pair).input_tokens) << 32;
-      // Where sources count against the budget they must be near each other too; otherwise chance decides among
-      // equal targets, which mixes the groups more.
+      // If sources count against the budget, their lengths must be similar too; if not, chance decides among equal
+      // targets, which mixes the groups more.
       const bool sources_count = config_.tokens > 0 && config_.token_count != TokenCount::Target;
       if (sources_count) lengths |= static_cast<uint32_t>(lengths_.source[pair]);
     }

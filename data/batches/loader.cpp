@@ -209,7 +209,7 @@ std::optional<StepBatches> Loader::next() {
   return step;
 }
 
-// The thread adds at the other end, which leaves this one where it is.
+// The thread appends to the other end of the deque, which does not invalidate the pointer.
 const StepBatches* Loader::ready() {
   const std::lock_guard lock(mutex_);
   return ready_.empty() ? nullptr : &ready_.front().step;

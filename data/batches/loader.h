@@ -17,13 +17,13 @@ namespace weft {
 
 class Dataset;
 
-// Where the tokens of planned sequences come from. read() may be called from any thread.
+// The source of the tokens of planned sequences. read() may be called from any thread.
 class SequenceReader {
  public:
   virtual ~SequenceReader() = default;
   // Fills `source` (source_tokens) and `target` (input_tokens + 1).
   virtual void read(const PlannedSequence& sequence, std::span<int32_t> source, std::span<int32_t> target) const = 0;
-  // An input that nothing before it in its sequence is seen from: there the sequence is cut.
+  // Inputs with this id see nothing before them: the sequence is cut before each of them.
   virtual std::optional<int32_t> cut_before() const { return std::nullopt; }
 };
 
@@ -64,7 +64,7 @@ class Loader {
   // The next step, in order; nothing after the last. An error of the thread is thrown here, after the steps that came
   // before it, and again at every further call.
   std::optional<StepBatches> next();
-  // The step that next() will return, if it has been read: never waits, never throws. Valid until next() is called.
+  // The step that next() will return; null if it is not read yet. Never waits or throws. Valid until next() is called.
   const StepBatches* ready();
 
   Position position() const { return position_; }            // of the step that next() yields

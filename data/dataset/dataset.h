@@ -17,7 +17,7 @@ namespace weft {
 
 class Tokenizer;
 
-// `directory` holds a prepared dataset: its manifest, which is written last, is there.
+// Whether `directory` holds a prepared dataset: its manifest, which is written last, exists.
 bool is_prepared(const fs::path& directory);
 
 enum class DatasetKind {

@@ -15,7 +15,7 @@ double text_under_way(int threads) {
   return window * (2.5 * kBlockBytes + (kBatchBytes + kPieceBytes) * (1 + 2 * 4.0));
 }
 
-// One is written while the next fills, in a list that grows by doubling.
+// A shard is written while the next one fills, in a list that grows by doubling.
 double shards(const DataConfig& data) {
   const bool by_file = data.split == SplitRule::Files;
   const int splits = 1 + int{by_file ? !data.valid.empty() : data.valid_fraction > 0} +
@@ -23,7 +23,7 @@ double shards(const DataConfig& data) {
   return 3.0 * static_cast<double>(sizeof(int32_t)) * static_cast<double>(data.shard_tokens) * splits;
 }
 
-// A table of pretokens, and their copy that merges are learnt on.
+// A table of pretokens, and the copy of them from which merges are learnt.
 double learning(const TokenizerConfig& config) {
   if (config.is_loaded() || config.kind == TokenizerKind::Bytes) return 0;
   constexpr double kPretokenBytes = 200, kBatch = 32 << 20;

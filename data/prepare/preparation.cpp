@@ -56,8 +56,8 @@ void Preparation::read_ahead() {
   }
 }
 
-// The tokenizers of the journal that was found: those that were learnt were staged with it. Nothing if one of them is
-// gone or another.
+// The tokenizers of the journal that was found; learnt ones were staged with it. Nothing if one of them is missing or
+// different.
 std::optional<Tokenizers> Preparation::staged_tokenizers(const fs::path& directory) const {
   try {
     Tokenizers staged{.source = text_.tokenizers.source, .target = text_.tokenizers.target};
@@ -81,7 +81,7 @@ Tokenizers Preparation::stage_tokenizers(OutputDirectory& directory) {
     directory.clear();
     tokenizers = learn_tokenizers(text_.job, text_.tokenizers, corpus_, options_);
   }
-  // Those that were learnt lie there with the journal; the others are staged by each run.
+  // Learnt tokenizers are already staged with the journal; the others are staged by each run.
   if (!found_ || !text_.tokenizers.learns_source) directory.stage(source_file(), tokenizers->source->to_json());
   if (own_target() && (!found_ || !text_.tokenizers.learns_target)) {
     directory.stage(target_file(), tokenizers->target->to_json());
@@ -129,7 +129,7 @@ void Preparation::tokenise(const Tokenizers& tokenizers, const fs::path& directo
   BatchEncoder encoder(data(), tokenizers, options_.threads, options_.ranks);
   PhaseProgress phase(options_, "tokenising", corpus_.total_bytes());
   std::deque<size_t> sizes;  // of the batches that are pending
-  std::future<void> saving;  // waited for, whatever ends this
+  std::future<void> saving;  // its destructor waits, also after an error
   const auto take = [&] {
     writer_->take(encoder.take());
     journal_.taken += static_cast<int64_t>(sizes.front());

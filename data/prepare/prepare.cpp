@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Why the dataset that lies there must be written again; empty if it can stay.
+// Why the existing dataset must be written again; empty if it can stay.
 std::string reason_to_replace(const fs::path& directory, const Manifest& manifest, const std::string& differs,
                               bool force) {
   if (!differs.empty()) {
@@ -40,7 +40,7 @@ std::string reason_to_replace(const fs::path& directory, const Manifest& manifes
   return {};
 }
 
-// The dataset that lies there whole, if it was made with these settings.
+// The complete dataset in the directory, if it was made with these settings.
 std::optional<Manifest> prepared_with(const fs::path& directory, const std::map<std::string, std::string>& settings) {
   if (!is_prepared(directory)) return {};
   try {
@@ -130,7 +130,7 @@ std::string prepared_otherwise(const fs::path& directory, const TextJob& job) {
   const auto settle_file = [&](const char* key, const std::string& file, const DatasetSide& side) {
     if (manifest.settings.contains(key) && is_file_of(file, side)) settings[key] = manifest.settings[key];
   };
-  if (is_file_of(data.tokenizer_file, manifest.source)) {  // however it came about
+  if (is_file_of(data.tokenizer_file, manifest.source)) {  // the same tokenizer, however it was made
     std::erase_if(manifest.settings, [](const auto& setting) {
       return setting.first.starts_with("tokenizer.") || setting.first.starts_with("target_tokenizer.");
     });

@@ -10,7 +10,7 @@ namespace weft {
 struct Tokenizers {
   TokenizerPtr source;
   TokenizerPtr target;  // the same one if there is no other
-  // A tokenizer that is learnt from the text has a stand-in before: it knows bytes, and has the bos and eos to come.
+  // Before it is learnt, a tokenizer has a stand-in, which encodes bytes and has the bos and eos of the configuration.
   bool learns_source = false;
   bool learns_target = false;  // as `learns_source` if both are one
 
@@ -20,7 +20,7 @@ struct Tokenizers {
 // Loads what needs no text; the others are stand-ins.
 Tokenizers known_tokenizers(const TextJob& job);
 
-// Learns from the corpus' training split what `known`, those of known_tokenizers(), has stand-ins for.
+// Learns from the corpus' training split the tokenizers for which `known`, of known_tokenizers(), has stand-ins.
 Tokenizers learn_tokenizers(const TextJob& job, const Tokenizers& known, Corpus& corpus, const PrepareOptions& options);
 
 }  // namespace weft

@@ -48,7 +48,7 @@ class BadRecordError : public DataError {
   BadRecord reason_;
 };
 
-// What becomes of bad records: the first ends the preparation, or all are left out and counted.
+// Handles bad records: the first one ends the preparation, or all are left out and counted.
 class BadRecords {
  public:
   explicit BadRecords(bool skip) : skip_(skip) {}

@@ -27,13 +27,13 @@ constexpr auto kBzip2End = "1AY&SY"sv;  // after that and a digit
 constexpr auto kLz4 = "\x04\x22\x4D\x18"sv;
 constexpr auto kZip = "PK\x03\x04"sv;
 
-// Nothing says that the two differ: one of them may only be longer.
+// Whether the shorter one of the two is the beginning of the other.
 bool may_be(std::string_view begin, std::string_view magic) {
   const size_t known = std::min(begin.size(), magic.size());
   return begin.substr(0, known) == magic.substr(0, known);
 }
 
-// The number of first bytes that show how a file is compressed, and no more: a typist waits for the answer.
+// As few first bytes as show how a file is compressed: on a terminal, waiting for more would block.
 std::string_view telling_bytes(FileBytes& from) {
   size_t wanted = 1;
   const auto undecided = [](std::string_view begin) {

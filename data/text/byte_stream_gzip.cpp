@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kGzipOnly = 15 + 16;  // windowBits of inflateInit2: the largest window, and no other format than gzip
 
-// Whatever follows a member must be another one: zlib's own gzread() takes the rest of the file for padding where a
+// Any bytes after a member must be another member: zlib's own gzread() takes the rest of the file for padding if a
 // member's first bytes are damaged.
 class Gzip : public Decoder {
  public:

@@ -75,7 +75,7 @@ class JsonLine {
     blanks();
   }
 
-  // Any value; what is open is kept in a list, since depth is what the line says.
+  // Any value. Open lists and objects are kept on a heap-allocated stack, since the line decides their depth.
   void value() {
     std::string open;
     do {
@@ -120,7 +120,7 @@ class JsonLine {
     expect(':');
   }
 
-  // Numbers as they come: only where they end matters.
+  // Numbers are not checked: only their end matters.
   void literal() {
     const size_t begin = at_;
     while (at_ < line_.size() && (std::isalnum(static_cast<unsigned char>(line_[at_])) || is_sign(line_[at_]))) ++at_;

@@ -11,7 +11,7 @@ namespace weft {
 namespace {
 
 void check_role(const TokenizerConfig& config, const char* role, const std::string& name) {
-  if (name.empty() || config.is_loaded()) return;  // a file may bring the special itself: checked when it is loaded
+  if (name.empty() || config.is_loaded()) return;  // the file may define the special: checked when it is loaded
   for (const std::string& special : config.specials) {
     if (special == name) return;
   }
@@ -58,7 +58,7 @@ void TokenizerConfig::check() const {
   check_files(*this, kind_name);
   check_sizes(*this, kind_name);
   const bool is_cut = kind == TokenizerKind::Bpe || kind == TokenizerKind::Tiktoken;
-  if (is_cut && !pattern.empty()) Pretokenizer{pattern};  // throws if it is wrong
+  if (is_cut && !pattern.empty()) Pretokenizer{pattern};  // throws if the pattern is wrong
   std::unordered_set<std::string_view> names;
   for (const std::string& name : specials) {
     require<ConfigError>(!name.empty(), "tokenizer: a special's name is empty");

@@ -27,10 +27,10 @@ struct EnumNames<TokenizerKind> {
       enum_names<TokenizerKind>("bpe", "bytes", "chars", "words", "gpt2", "tiktoken", "huggingface", "sentencepiece");
 };
 
-// Whether this build reads SentencePiece models: not where libsentencepiece was not found.
+// Whether this build reads SentencePiece models: false if libsentencepiece was not found.
 bool has_sentencepiece();
 
-// How a tokenizer is learned or loaded. check() reports what does not fit together; TokenizerTrainer calls it.
+// How a tokenizer is learned or loaded. check() reports contradictions; TokenizerTrainer calls it.
 struct TokenizerConfig {
   TokenizerKind kind = TokenizerKind::Bpe;
   int64_t vocabulary = 0;
@@ -84,10 +84,10 @@ struct TokenizerConfig {
   }
 
   bool is_loaded() const { return kind >= TokenizerKind::Gpt2; }
-  // How text is cut where merges are learnt from it.
+  // The pattern that cuts text before merges are learnt from it.
   std::string learnt_pattern() const { return pattern.empty() ? "gpt4" : pattern; }
 
-  // ConfigError if fields contradict each other or one that `kind` needs is missing.
+  // ConfigError if fields contradict each other or a field that `kind` needs is missing.
   void check() const;
 };
 

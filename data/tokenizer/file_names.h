@@ -3,7 +3,7 @@
 
 namespace weft {
 
-// What weft calls its tokenizers' files: beside a dataset's shards, in a checkpoint, in an exported model.
+// The names of weft's tokenizer files: beside a dataset's shards, in a checkpoint, in an exported model.
 inline constexpr const char* kTokenizerFile = "tokenizer.json";  // a dataset's, if both sides share it
 inline constexpr const char* kSourceTokenizerFile = "source-tokenizer.json";
 inline constexpr const char* kTargetTokenizerFile = "target-tokenizer.json";

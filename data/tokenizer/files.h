@@ -9,19 +9,19 @@ namespace weft {
 // GPT-2's files. A token of vocab.json that is neither a byte nor made by a merge (`<|endoftext|>`) is a special.
 TokenizerParts read_gpt2(const fs::path& vocab_json, const fs::path& merges_txt);
 
-// A .tiktoken file: lines of base64(token), space, rank. The files that OpenAI published are known by their ranks
-// (how many there are, and the highest), bring their specials, and without `pattern` are cut by their own; an unknown
-// file without `pattern` is a ConfigError that says what to write. In both kinds of file `<|endoftext|>`, if it is
-// there, is bos and eos.
+// A .tiktoken file: lines of base64(token), space, rank. The files that OpenAI published are recognised by the number
+// of their ranks and the highest one, get their specials, and without `pattern` the pattern that they were made with;
+// an unknown file without `pattern` is a ConfigError that says what to write. In both kinds of file `<|endoftext|>`, if
+// present, is bos and eos.
 TokenizerParts read_tiktoken(const fs::path& ranks, std::string_view pattern);
 
 // A tokenizer.json of Hugging Face's tokenizers: byte-level BPE, cut as GPT-2 or by a regular expression. Its special
-// tokens become specials. What it puts around whole texts (its post-processor) is not taken over: the job says that.
-// DataError naming file and member if text would become other ids than there: another model, a normalizer, ...
+// tokens become specials. The tokens that it puts around whole texts (its post-processor) are ignored: the job sets
+// these. DataError naming file and member if weft would encode text differently: another model, a normalizer, ...
 TokenizerParts read_hugging_face(const fs::path& tokenizer_json);
 
-// A SentencePiece model, by BPE or unigram. Its unknown and control pieces become specials; unk, bos, eos and pad are
-// as in the model. ConfigError in a build without libsentencepiece.
+// A SentencePiece model, by BPE or unigram. Its unknown and control pieces become specials; the model states which are
+// unk, bos, eos and pad. ConfigError in a build without libsentencepiece.
 TokenizerParts read_sentencepiece(const fs::path& model);
 
 }  // namespace weft

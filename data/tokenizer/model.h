@@ -10,8 +10,8 @@
 
 namespace weft {
 
-// What a Tokenizer does with plain text, one class per kind. Specials are the Tokenizer's own business: a model knows
-// only the id of unk, where text that it does not know goes. Immutable; const methods are called from many threads.
+// How a Tokenizer encodes and decodes plain text, one class per kind. The Tokenizer handles specials: a model has only
+// the id of unk, which unknown text becomes. Immutable; const methods are called from many threads.
 class TokenizerModel {
  public:
   virtual ~TokenizerModel() = default;
@@ -21,11 +21,11 @@ class TokenizerModel {
   virtual void encode_append(std::string_view text, size_t offset, std::vector<int32_t>& ids) const = 0;
   virtual int64_t vocabulary() const = 0;  // highest id of its own + 1
   virtual bool knows(int32_t id) const = 0;
-  virtual std::string_view bytes(int32_t id) const = 0;      // of an id that it knows
+  virtual std::string_view bytes(int32_t id) const = 0;      // of a valid id
   virtual std::string_view separator() const { return {}; }  // decode puts it between tokens
-  // Where text may be cut at or after `from` such that the parts have the ids of the whole, or text.size().
+  // The first known place at or after `from` at which text may be cut without changing its ids, or text.size().
   virtual size_t safe_split(std::string_view text, size_t) const { return text.size(); }
-  // How many bytes at the beginning of a decoded text the model had put there when it encoded.
+  // The number of bytes at the beginning of a decoded text that the model added when it encoded.
   virtual size_t own_beginning(std::string_view) const { return 0; }
   virtual void hash_into(Hasher& hasher) const = 0;
   virtual void write_json(nlohmann::json& json) const = 0;

@@ -11,7 +11,7 @@ namespace weft {
 
 namespace {
 constexpr size_t kBatchBytes = size_t{32} << 20;  // documents are gathered up to this
-constexpr size_t kPartBytes = size_t{1} << 20;    // a thread takes about so much at a time
+constexpr size_t kPartBytes = size_t{1} << 20;    // a thread takes about this much at a time
 }  // namespace
 
 PretokenCounter::PretokenCounter(Pretokenizer pretokenizer, int threads, size_t most)
@@ -90,7 +90,7 @@ void PretokenCounter::count(const std::vector<DocumentPart>& parts) {
   forget_rare();
 }
 
-// All in one table; the threads' own are empty then.
+// Moves all counts into the first table; the tables of the other threads are empty afterwards.
 PretokenCounter::Counts& PretokenCounter::merged() {
   Counts& all = counts_[0];
   for (size_t t = 1; t < counts_.size(); ++t) {
@@ -105,7 +105,7 @@ PretokenCounter::Counts& PretokenCounter::merged() {
   return all;
 }
 
-// Called where documents end that were counted together, so that what is forgotten does not depend on threads.
+// Called after each batch of documents, so that the forgotten pretokens do not depend on the number of threads.
 void PretokenCounter::forget_rare() {
   size_t together = 0;
   for (const Counts& counts : counts_) together += counts.size();

@@ -17,8 +17,8 @@ struct CountedPretoken {
 };
 
 // How often each pretoken occurs in the documents given, in the order of first occurrence, counted by several threads.
-// Counts and order depend on the documents and their order alone. Where there are more different ones than `most`, the
-// rarer half is forgotten: one that comes again later is counted from there on (as Manku and Motwani, "Approximate
+// Counts and order depend on the documents and their order alone. If there are more different pretokens than `most`,
+// the rarer half is forgotten: one that occurs again later is counted from zero (as Manku and Motwani, "Approximate
 // frequency counts over data streams", VLDB 2002).
 class PretokenCounter {
  public:
@@ -26,7 +26,7 @@ class PretokenCounter {
   PretokenCounter(Pretokenizer pretokenizer, int threads, size_t most = 0);
 
   void add(std::string_view document);
-  std::vector<CountedPretoken> finish();     // leaves the counter empty
+  std::vector<CountedPretoken> finish();     // the counter is empty afterwards
   uint64_t bytes() const { return bytes_; }  // of all documents so far
 
  private:
@@ -52,7 +52,7 @@ class PretokenCounter {
 
   Pretokenizer pretokenizer_;
   size_t most_;
-  std::vector<Counts> counts_;  // one a thread
+  std::vector<Counts> counts_;  // one per thread
   std::string waiting_;         // small documents, counted together
   std::vector<size_t> ends_;    // the end of each in waiting_
   uint64_t bytes_ = 0;

@@ -22,8 +22,8 @@ constexpr auto kNames = std::to_array<std::pair<std::string_view, Rule>>({
     {"chars", Rule::Chars},
 });
 
-// The expressions in circulation that the scanners are equal to. The last of each rule has neither possessive
-// quantifiers nor `$`, which Oniguruma (Hugging Face's tokenizers) reads otherwise.
+// The published expressions that are equal to the scanners. The last of each rule has neither possessive quantifiers
+// nor `$`, which Oniguruma (Hugging Face's tokenizers) reads differently.
 constexpr auto kExpressions = std::to_array<std::pair<std::string_view, Rule>>({
     {R"('s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}]+| ?[\p{N}]+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)", Rule::Gpt2},
     {R"('(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)", Rule::Gpt2},
@@ -90,7 +90,7 @@ Pretokenizer::Pretokenizer(Rule rule) : rule_(rule), pattern_(name_of(rule)) {
 
 void Pretokenizer::match_all(std::string_view text, std::vector<std::string_view>& pretokens) const {
   const char* const end = text.data() + text.size();
-  const char* valid = text.data();  // where the valid UTF-8 that ends at p begins
+  const char* valid = text.data();  // the beginning of the valid UTF-8 that ends at p
   for (const char* p = valid; p < end;) {
     const Utf8Char c = utf8_at(p, end);
     if (!c.valid()) {
@@ -106,7 +106,7 @@ void Pretokenizer::match_all(std::string_view text, std::vector<std::string_view
 size_t Pretokenizer::safe_split(std::string_view text, size_t from) const {
   if (rule_ == Rule::None || rule_ == Rule::Custom) return text.size();
   // No pretoken of the built-in patterns continues from a character that is not white space into a space, and none
-  // looks behind its own beginning.
+  // depends on the text before its beginning.
   for (size_t i = from < 1 ? 1 : from; i < text.size(); ++i) {
     if (text[i] == ' ' && is_ascii_word_end(text[i - 1])) return i;
   }

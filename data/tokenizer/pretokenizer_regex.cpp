@@ -25,7 +25,7 @@ using MatchContext = std::unique_ptr<pcre2_match_context, Free<pcre2_match_conte
 using JitStack = std::unique_ptr<pcre2_jit_stack, Free<pcre2_jit_stack_free>>;
 
 constexpr size_t kJitStackStart = 32 << 10;
-constexpr size_t kJitStackMost = 8 << 20;  // a run of `(...)+` keeps a frame for each turn
+constexpr size_t kJitStackMost = 8 << 20;  // a run of `(...)+` keeps a frame for each repetition
 
 std::string message_of(int code) {
   std::array<PCRE2_UCHAR, 256> text{};
@@ -48,7 +48,7 @@ Regex::Regex(const std::string& pattern) : pattern_(pattern) {
     throw ConfigError(fmt::format("tokenizer: pattern \"{}\": {} at byte {}", pattern, message_of(error), offset),
                       "use gpt2, gpt4, o200k, none or a regular expression that PCRE2 knows");
   }
-  pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);  // if it cannot, matching interprets
+  pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);  // if that fails, the pattern is interpreted
   compiled_ = std::make_unique<const Compiled>(Compiled{std::move(code)});
 }
 
@@ -73,7 +73,7 @@ void Regex::split(std::string_view text, std::vector<std::string_view>& pretoken
                       "a pattern without nested repeats needs fewer steps");
     }
     const PCRE2_SIZE* range = pcre2_get_ovector_pointer(match.get());
-    // \K can set a match's beginning before what is already cut, or after its end.
+    // \K can put the beginning of a match before text that is already cut, or after its end.
     const size_t begin = std::max(range[0], covered);
     const size_t end = range[1];
     if (end <= begin) {

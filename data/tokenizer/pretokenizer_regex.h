@@ -16,8 +16,8 @@ class Regex {
   Regex(const Regex&) = delete;
   Regex& operator=(const Regex&) = delete;
 
-  // Appends the successive matches in `text` (valid UTF-8), and what lies between them, in order. Empty matches cut
-  // nothing. DataError if a match takes more steps than PCRE2 allows.
+  // Appends the successive matches in `text` (valid UTF-8) and the text between them, in order. Empty matches do not
+  // cut. DataError if a match takes more steps than PCRE2 allows.
   void split(std::string_view text, std::vector<std::string_view>& pretokens) const;
 
  private:

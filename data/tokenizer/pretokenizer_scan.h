@@ -42,8 +42,8 @@ inline const char* skip_run(const char* p, const char* end, CharClass kind) {
   return p;
 }
 
-// Of a run of white space [p, run_end): all but its last character, which goes with the word that follows; all of it
-// if it is a single character.
+// The end of the pretoken within a run of white space [p, run_end): all but the last character, which belongs to the
+// following word; the whole run if it is a single character.
 inline const char* all_but_last_space(const char* p, const char* run_end) {
   const char* last = run_end - 1;
   while (last > p && (static_cast<unsigned char>(*last) & 0xC0) == 0x80) --last;
@@ -82,7 +82,7 @@ inline const char* next_gpt2(const char* p, const char* end) {
 
 inline bool is_newline(char c) { return c == '\n' || c == '\r'; }
 
-// What is left of \p{N}{1,3} behind its first digit.
+// The end of \p{N}{1,3}, from behind its first digit on.
 inline const char* skip_two_digits(const char* p, const char* end) {
   for (int digits = 1; digits < 3 && p < end; ++digits) {
     const ScannedChar digit = scan_char(p, end);
@@ -144,8 +144,8 @@ inline const char* skip_cased(const char* p, const char* end, LetterCase kind) {
   return p;
 }
 
-// [upper or either]*[lower or either]+ from p on: its end, or p. Where no lower-case letter follows the first run, that
-// run gives back what stands behind the last of its characters that may be either.
+// [upper or either]*[lower or either]+ from p on: its end, or p. If no lower-case letter follows the first run, the
+// match ends after the last character of that run that may be either.
 inline const char* cased_word(const char* p, const char* end) {
   const char* ends = p;
   for (const char* q = p; q < end;) {

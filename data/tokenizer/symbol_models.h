@@ -29,14 +29,14 @@ class BytesModel : public TokenizerModel {
   TokenBytes bytes_;
 };
 
-// A list of symbols with an id each: characters (`chars`) or whitespace-separated words (`words`). What is not in the
-// list becomes `unk`, or is an error without `unk`.
+// A list of symbols with an id each: characters (`chars`) or whitespace-separated words (`words`). A symbol that is not
+// in the list becomes `unk`, or is an error without `unk`.
 class ListModel : public TokenizerModel {
  public:
   using Symbols = std::vector<std::pair<std::string, int32_t>>;
 
-  // `rule`: Chars or Words. Ids ascend; symbols are different, chars of one character each. DataError beginning with
-  // `where` otherwise.
+  // `rule`: Chars or Words. DataError beginning with `where` unless ids ascend and symbols are different, and for chars
+  // of one character each.
   ListModel(Pretokenizer::Rule rule, Symbols symbols, std::optional<int32_t> unk, const std::string& where);
 
   std::string_view kind() const override { return splitter_.pattern(); }

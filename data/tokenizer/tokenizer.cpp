@@ -116,7 +116,7 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text, EncodeOptions opti
 
 void Tokenizer::encode_append(std::string_view text, std::vector<int32_t>& ids, EncodeOptions options) const {
   if (!options.recognise_specials || specials_.tokens.empty()) return model_->encode_append(text, 0, ids);
-  // Where each special's name stands next; looked for again only once the text has passed that place.
+  // The next occurrence of each special's name; searched for again only once the text has passed it.
   std::vector<size_t> found(specials_.tokens.size(), 0);
   for (size_t i = 0; i < found.size(); ++i) found[i] = text.find(specials_.tokens[i].name);
   for (size_t from = 0; from < text.size();) {

@@ -37,8 +37,8 @@ struct EncodeOptions {
 };
 
 struct DecodeOptions {
-  bool show_specials = false;  // by name; otherwise left out, except unk, which always shows: it stands for text
-  bool continues = false;      // the text continues another: the blank that a model puts before each text is kept
+  bool show_specials = false;  // by name; if false only unk is shown, since it stands for text
+  bool continues = false;      // the text continues another one: the blank that a model puts before each text is kept
 };
 
 // Text to ids and back. Immutable; every method may be called from many threads at once. Any bytes are text: what is
@@ -51,11 +51,11 @@ class Tokenizer {
   Tokenizer(const Tokenizer&) = delete;
   Tokenizer& operator=(const Tokenizer&) = delete;
 
-  // If chars or words meet what they do not know and there is no unk: DataError with it and its byte offset.
+  // Without unk, a symbol unknown to chars or words is a DataError that names it and its byte offset.
   std::vector<int32_t> encode(std::string_view text, EncodeOptions options = {}) const;
   void encode_append(std::string_view text, std::vector<int32_t>& ids, EncodeOptions options = {}) const;
-  // Where text may be cut at or after `from` (> 0) such that its parts, encoded one after another, have the ids of the
-  // whole; text.size() where no such place is known.
+  // The first known place at or after `from` (> 0) at which text may be cut such that its parts, encoded one after
+  // another, have the ids of the whole; text.size() if there is none.
   size_t safe_split(std::string_view text, size_t from) const;
 
   // An id outside [0, vocabulary()) or one that stands for nothing (a gap) is a DataError. Cutting ids anywhere gives
@@ -64,7 +64,7 @@ class Tokenizer {
 
   int64_t vocabulary() const;  // highest id + 1
   std::string kind() const;  // bpe (also for files of gpt2, tiktoken, huggingface), bytes, chars, words, sentencepiece
-  uint64_t hash() const;     // covers everything that changes ids or text; equal after save and load
+  uint64_t hash() const;     // of everything that affects ids or text; equal after save and load
 
   std::optional<int32_t> special(std::string_view name) const;
   std::optional<int32_t> special(SpecialRole role) const;

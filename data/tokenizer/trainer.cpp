@@ -25,7 +25,7 @@ Pretokenizer pretokenizer_for(const TokenizerConfig& config) {
   return Pretokenizer(Pretokenizer::Rule::None);
 }
 
-// Gives the specials of the configuration that are not there yet the ids from `id` on.
+// Gives the missing specials of the configuration the ids from `id` on.
 void add_specials(const TokenizerConfig& config, int64_t id, SpecialTokens& specials) {
   for (const std::string& name : config.specials) {
     const auto is_it = [&](const SpecialToken& token) { return token.name == name; };

@@ -8,7 +8,7 @@
 
 namespace weft {
 
-// Makes a tokenizer from text that arrives document by document, one for each add(): nothing is learned across their
+// Makes a tokenizer from text that arrives document by document, one for each add(): nothing is learned across document
 // ends. The result depends on the documents and their order, never on the number of threads. Not to be called
 // concurrently.
 class TokenizerTrainer {

@@ -20,7 +20,7 @@ struct RescoreArguments {
 
 using Lines = std::vector<std::vector<std::string>>;  // the lines of each file
 
-// Rank 0 reads, all know. Lines may be any bytes, which JSON cannot hold.
+// Rank 0 reads and sends the lines to all ranks. Lines may be any bytes, which JSON cannot hold.
 Lines next_lines(Communicator& world, std::optional<ParallelLines>& files, const RescoreArguments& a, int64_t most) {
   const std::string read = agree(world, [&] {
     if (!files) files.emplace({a.sources, a.translations});

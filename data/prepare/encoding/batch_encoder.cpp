@@ -14,7 +14,7 @@ uint64_t text_bytes(const TextBatch& batch) {
   return bytes;
 }
 
-// Rank 0 has others to feed: its own batches are work of threads beside it, even if it has one processor.
+// Rank 0 sends text to the other ranks, so it leaves its own batches to other threads, even with one processor.
 int threads_here(const std::vector<int>& threads) {
   return threads.size() == 1 ? threads.front() : std::max(threads.front(), 2);
 }

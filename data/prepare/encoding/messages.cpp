@@ -12,7 +12,7 @@ namespace {
 
 using FileName = std::shared_ptr<const fs::path>;
 
-// Files have long names and records come many from one: a name is sent where it is another than the record's before.
+// Names of files are long and many records share one: a name is sent only if it differs from the previous record's.
 template <class Archive>
 void archive_name(Archive& a, FileName& name, FileName& before) {
   bool same = name == before;

@@ -12,7 +12,7 @@ namespace weft {
 
 // The messages between rank 0 and the ranks that encode for it.
 enum class EncodingMessage : int {
-  Tokenizers,  // those of the texts that follow
+  Tokenizers,  // the tokenizers of the texts that follow
   Text,        // a batch
   End,         // nothing follows
   Encoded,     // the batch's ids; no bytes if it could not be encoded
@@ -23,7 +23,7 @@ struct ReceivedMessage {
   std::string bytes;
 };
 
-// Messages that were sent and may be on their way still: MPI reads their bytes till they have arrived.
+// Messages that were sent and may not have arrived yet: MPI reads their bytes until they have.
 class SentMessages {
  public:
   void send(MPI_Comm comm, int to, EncodingMessage what, std::string bytes);
@@ -45,8 +45,8 @@ std::optional<ReceivedMessage> receive_if_any(MPI_Comm comm, int from);
 // Sleeps half a millisecond, for a thread that waits for a message.
 void rest_between_looks();
 
-// A batch of text may be sent if it has no more than this: MPI counts bytes in an int, and ids have four for one of
-// text.
+// The largest batch of text that may be sent, in bytes: MPI counts bytes in an int, and a byte of text may become an id
+// of four bytes.
 inline constexpr uint64_t kMostSentText = uint64_t{128} << 20;
 
 std::string packed(const Tokenizers& tokenizers);

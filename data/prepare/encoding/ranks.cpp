@@ -15,7 +15,7 @@ std::string encode_message(const SequenceEncoder& encoder, const std::string& te
   try {
     EncodedBatch batch = encoder.encode(unpacked_text(text));
     return packed(batch);
-  } catch (const std::exception&) {  // rank 0 will meet it again
+  } catch (const std::exception&) {  // rank 0 encodes the batch again and throws the same error
     return {};
   }
 }

@@ -21,7 +21,7 @@ class Duplicates {
 
   // The records in the order in which they are read.
   void add(DataSplit split, const TextRecord& record);
-  // After the last: finds out.
+  // To be called after the last record: compares them all.
   void finish();
 
   // Whether record `index` is a training record that is equal to an earlier one or to one that is held out.

@@ -7,7 +7,7 @@
 
 namespace weft {
 
-// What is a record in a format whose files can be cut into blocks (text_blocks.h). Thread-safe.
+// The definition of a record in a format whose files can be cut into blocks (text_blocks.h). Thread-safe.
 class RecordRule {
  public:
   virtual ~RecordRule() = default;
@@ -15,7 +15,7 @@ class RecordRule {
   // has other borders.
   virtual size_t whole_records(std::string_view text) const;
   // The next record of the text (format parallel: and its partner); false at the end. BadRecordError, without the
-  // place, if there is something that is no record; the next call then reads behind it.
+  // place, if the text there is no record; the next call then reads behind it.
   virtual bool read(TextLines& text, TextLines& partner, TextRecord& record) const = 0;
 };
 

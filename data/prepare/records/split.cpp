@@ -163,7 +163,7 @@ void Corpus::close_source() {
 
 // The next record, and which split's files name it.
 bool Corpus::next_undivided(DataSplit& split, TextRecord& record) {
-  if (!source_) return false;  // the end was met before
+  if (!source_) return false;  // the end was reached before
   while (!source_->next(record)) {
     close_source();
     if (reading_ + 1 == files_.size()) {
@@ -199,7 +199,7 @@ DataSplit Corpus::split_at(int64_t position) const {
 void Corpus::cut(TextRecord&& record) {
   const int64_t end = position_ + count_characters(record.source);
   const auto [valid, test] = position_cuts(size_.characters, config_.valid_fraction, config_.test_fraction);
-  if (end == position_) {  // no character begins in it; its bytes stay with what follows
+  if (end == position_) {  // no character begins in it; its bytes stay with the following part
     pieces_.emplace_back(split_at(position_), std::move(record));
     return;
   }

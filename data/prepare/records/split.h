@@ -47,8 +47,8 @@ BySplit<TextFiles> files_of_splits(const DataConfig& config);
 // All text of a configuration, each record with its split, in an order that depends on the text alone.
 class Corpus {
  public:
-  // `files`: files_of_splits(). Copies pipes to the end (text_file.h). `threads` parse; what they find does not depend
-  // on their number.
+  // `files`: files_of_splits(). Copies pipes to the end (text_file.h). `threads` parse; the records do not depend on
+  // their number.
   Corpus(const DataConfig& config, BySplit<TextFiles> files, int threads = 1);
 
   bool has(DataSplit split) const;  // may hold records
@@ -73,7 +73,7 @@ class Corpus {
   uint64_t consumed() const;  // how much of total_bytes() since rewind()
   uint64_t total_bytes() const { return total_bytes_; }
   const std::vector<PrepareInput>& inputs() const { return inputs_; }  // every file, in order of reading
-  // hash64 of each of them as it lies on disk, once next() has said that it is the end.
+  // hash64 of each of them as it lies on disk, once next() has returned false.
   const std::vector<uint64_t>& checksums() const { return checksums_; }
 
  private:

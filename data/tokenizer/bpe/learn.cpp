@@ -11,9 +11,9 @@ namespace weft {
 
 namespace {
 
-// All different pretokens end to end, each between two separators, as symbols of as many slots as they have bytes. The
-// first slot of a symbol holds its id, the last one of several holds minus their number, so that both neighbours of a
-// place are found without links.
+// All different pretokens end to end, each between two separators. A symbol takes as many slots as it has bytes: the
+// first slot holds its id, the last one of several holds minus their number, so that both neighbours of a place are
+// found without links.
 class SymbolText {
  public:
   explicit SymbolText(std::span<const CountedPretoken> pretokens);
@@ -80,15 +80,15 @@ class Learner {
   std::vector<BpeMerge> run();
 
  private:
-  // Places only ever leave a pair after the merge that made the newer of its two symbols, so they are listed once, in
-  // ascending order, and struck off when they are met and no longer hold.
+  // After the merge that made the newer of its two symbols a pair only loses places, so they are listed once, in
+  // ascending order, and skipped when they are reached and no longer hold.
   struct Pair {
     int64_t count = 0;
-    size_t first = 0;  // of places, the first that may still hold
+    size_t first = 0;  // index into `places` of the first that may still hold
     std::vector<uint32_t> places;
   };
-  // The count and the first place of a pair can only fall and rise: an outdated candidate stands too high in the heap,
-  // never too low, and is put right when it comes to the top.
+  // The count and the first place of a pair can only fall and rise: an outdated candidate is too high in the heap,
+  // never too low, and is corrected when it reaches the top.
   struct Candidate {
     int64_t count;
     uint32_t place;
@@ -117,7 +117,7 @@ class Learner {
   SymbolText text_;
   std::unordered_map<uint64_t, Pair> pairs_;
   std::vector<Candidate> heap_;
-  std::vector<uint64_t> made_;  // pairs of the newest symbol
+  std::vector<uint64_t> made_;  // the pairs that contain the newest symbol
 };
 
 void Learner::add(int32_t left, int32_t right, uint32_t place, int64_t weight) {

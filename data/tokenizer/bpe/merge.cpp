@@ -62,7 +62,7 @@ void PretokenMerger::merge_short(const MergeTable& pairs, std::vector<int32_t>& 
   symbols.resize(count);
 }
 
-// Offers the pair that begins at `position`, as it stands now; what was offered there before is stale.
+// Offers the pair that now begins at `position`; earlier offers at this position become stale.
 void PretokenMerger::offer(const MergeTable& pairs, const std::vector<int32_t>& symbols, uint32_t position) {
   const uint32_t next = next_[position];
   found_[position] = next < symbols.size() ? pairs.find(symbols[position], symbols[next]) : MergeTable::Found{};

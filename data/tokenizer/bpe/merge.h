@@ -9,7 +9,7 @@
 
 namespace weft {
 
-// (left, right) -> what they merge to, and how early. Open addressing: one cache line a look-up, mostly.
+// (left, right) -> the id of their merge and its rank. Open addressing: usually one cache line a look-up.
 class MergeTable {
  public:
   static constexpr uint32_t kNever = UINT32_MAX;
@@ -48,14 +48,14 @@ class MergeTable {
   int shift_ = 0;
 };
 
-// How many positions so many symbols have, of 32 bits each; DataError where that is too few.
+// The number of positions of these symbols; DataError if 32 bits cannot count them.
 uint32_t positions_of(size_t symbols);
 
 // Merges the neighbours in one pretoken, always the earliest rank and of those the leftmost, until none merges. Short
-// pretokens are searched through at each turn; long ones go by a heap, O(n log n). Keeps its memory between pretokens.
+// pretokens are searched for each merge; long ones use a heap, O(n log n). Keeps its memory between pretokens.
 class PretokenMerger {
  public:
-  // Replaces `symbols` (ids of bytes) by what they merge to.
+  // Replaces `symbols` (ids of bytes) by the ids of their merges.
   void merge(const MergeTable& pairs, std::vector<int32_t>& symbols);
 
  private:
@@ -70,7 +70,7 @@ class PretokenMerger {
   void merge_long(const MergeTable& pairs, std::vector<int32_t>& symbols);
   void offer(const MergeTable& pairs, const std::vector<int32_t>& symbols, uint32_t position);
 
-  std::vector<MergeTable::Found> found_;  // of the pair that begins at each symbol
+  std::vector<MergeTable::Found> found_;  // the merge of the pair that begins at each symbol
   std::vector<Candidate> heap_;
   std::vector<uint32_t> next_, previous_;
 };

@@ -31,7 +31,7 @@ struct ChunkKey {
   }
 };
 
-// Sixteen bytes are loaded at once if the text has them; what does not belong to the pretoken is masked off.
+// Sixteen bytes are loaded at once if the text has as many; those behind the pretoken are masked off.
 ChunkKey key_of(std::string_view pretoken, const char* text_end) {
   std::array<uint64_t, 2> words{};
   if (text_end - pretoken.data() >= static_cast<std::ptrdiff_t>(kCachedBytes)) {
@@ -48,7 +48,7 @@ ChunkKey key_of(std::string_view pretoken, const char* text_end) {
 struct alignas(64) CacheEntry {
   uint64_t low;
   uint64_t high;
-  uint16_t size;  // 0: empty, no pretoken is
+  uint16_t size;  // 0: empty, since no pretoken has 0 bytes
   uint16_t count;
   std::array<int32_t, kCachedIds> ids;
 };
@@ -68,7 +68,7 @@ struct alignas(64) LongCacheEntry {
 };
 static_assert(sizeof(LongCacheEntry) == 192);
 
-// A place for each hash, of which the last to come is kept. Begins small and grows if a text has more different
+// Direct-mapped by hash; the last pretoken with a hash is kept. Begins small and grows if a text has more different
 // pretokens.
 template <class Entry, int first_bits, int most_bits>
 class PretokenCache {
@@ -84,13 +84,13 @@ class PretokenCache {
 
  private:
   int bits_ = first_bits;
-  size_t misses_ = 0;  // since it has this size
+  size_t misses_ = 0;  // since it last grew
   std::vector<Entry> entries_ = std::vector<Entry>(size_t{1} << first_bits);
 };
 
 }  // namespace
 
-// What one encoding thread needs; reused, never shared.
+// The buffers of one encoding thread; reused, never shared.
 struct BpeScratch {
   PretokenCache<CacheEntry, 10, 16> cache;          // up to 4 MiB
   PretokenCache<LongCacheEntry, 8, 14> long_cache;  // up to 3 MiB
@@ -205,7 +205,7 @@ void BpeModel::encode_append(std::string_view text, size_t, std::vector<int32_t>
       entry->count = static_cast<uint16_t>(symbols.size());
       std::copy(symbols.begin(), symbols.end(), entry->ids.begin());
     }
-    // All places are copied, the count is kept: a copy of fixed size takes a few instructions.
+    // All slots are copied, not only the first `count`: a copy of fixed size takes a few instructions.
     std::memcpy(pending.data() + filled, entry->ids.data(), sizeof(entry->ids));
     filled += entry->count;
   });

@@ -32,7 +32,7 @@ class BpeModel : public TokenizerModel {
   std::string_view bytes(int32_t id) const override { return bytes_[id]; }
   void hash_into(Hasher& hasher) const override;
   void write_json(nlohmann::json& json) const override;
-  // What write_json wrote. DataError beginning with `where`.
+  // Reads the JSON that write_json() writes. DataError beginning with `where`.
   static std::unique_ptr<const BpeModel> read_json(const nlohmann::json& json, const std::string& where);
 
   const BpeVocabulary& parts() const { return vocabulary_; }
@@ -41,16 +41,16 @@ class BpeModel : public TokenizerModel {
   std::unique_ptr<BpeScratch> acquire() const;
   void release(std::unique_ptr<BpeScratch> scratch) const;
   void encode_pretoken(std::string_view pretoken, BpeScratch& scratch) const;  // into scratch.symbols
-  // Of a pretoken that is too long for the cache of short ones; stands until the next call.
+  // The ids of a pretoken that is too long for the cache of short ones; valid until the next call.
   std::span<const int32_t> encode_long(std::string_view pretoken, BpeScratch& scratch) const;
 
   BpeVocabulary vocabulary_;
   TokenBytes bytes_;
   Pretokenizer pretokenizer_;
   MergeTable pairs_;
-  std::unordered_map<std::string_view, int32_t> whole_;  // Ranks: pretokens that are tokens as they stand
+  std::unordered_map<std::string_view, int32_t> whole_;  // Ranks: pretokens that are tokens without merging
   mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<BpeScratch>> idle_;  // one for each thread that ever encoded at the same time
+  mutable std::vector<std::unique_ptr<BpeScratch>> idle_;  // as many as threads have encoded at the same time
 };
 
 }  // namespace weft

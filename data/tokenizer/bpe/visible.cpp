@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-// Of a code point below U+0800.
+// The UTF-8 of a code point below U+0800.
 std::string utf8_of(uint32_t c) {
   if (c < 0x80) return {static_cast<char>(c)};
   return {static_cast<char>(0xC0 | c >> 6), static_cast<char>(0x80 | (c & 0x3F))};

@@ -51,7 +51,7 @@ struct VisibleRule {
 TokenizerParts parts_of_visible(const VisibleIds& ids, const std::vector<VisibleMerge>& merges, VisibleRule rule,
                                 const std::string& where_ids, const std::string& where_merges);
 
-// `<|endoftext|>`, if it is there, begins and ends documents in all files that OpenAI published.
+// In all files that OpenAI published, `<|endoftext|>`, if present, begins and ends documents.
 void set_published_roles(SpecialTokens& specials);
 
 }  // namespace weft

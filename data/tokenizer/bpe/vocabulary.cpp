@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMaxRankedBytes = 1024;
 
-// Ids that are checked as they are given out.
+// Checks each id as it is assigned.
 class CheckedTokens {
  public:
   explicit CheckedTokens(const std::string& where) : where_(where) {}
@@ -48,8 +48,8 @@ void check_pairs(const std::vector<BpeMerge>& merges, const std::string& where) 
   }
 }
 
-// The tokens that merges make of the bytes. Files that were converted from ranks list merges by what they make, so that
-// a part may be made by a merge further down: a merge waits until its parts are there.
+// The tokens that merges make of the bytes. Files that were converted from ranks sort merges by their result, so that a
+// later merge may make the parts of an earlier one: a merge waits until its parts exist.
 class MergedTokens {
  public:
   MergedTokens(const std::vector<BpeMerge>& merges, const std::string& where, CheckedTokens& checked)
@@ -93,7 +93,7 @@ class MergedTokens {
   const std::vector<BpeMerge>& merges_;
   const std::string& where_;
   CheckedTokens& checked_;
-  std::unordered_map<int32_t, std::vector<size_t>> waiting_;  // by the part that is missing
+  std::unordered_map<int32_t, std::vector<size_t>> waiting_;  // by the id of the missing part
   std::vector<size_t> ready_;
   std::string joined_;
 };
@@ -114,7 +114,7 @@ TokenBytes BpeVocabulary::checked_bytes(const std::string& where) const {
     std::unordered_map<std::string_view, int32_t> seen;
     for (const auto& [bytes, id] : tokens) {
       const std::string what = fmt::format("token {}", id);
-      // Every split of every token is looked up: what is allowed of one token bounds the time that a file can take.
+      // Every split of every token is looked up: the limit on a token's length bounds the time that a file can take.
       require<DataError>(bytes.size() <= kMaxRankedBytes, "{}: {}: {} bytes (at most {})", where, what, bytes.size(),
                          kMaxRankedBytes);
       require<DataError>(id > before, "{}: {}: ids must ascend, but {} comes before it", where, what, before);

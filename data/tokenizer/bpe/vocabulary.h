@@ -9,8 +9,9 @@
 
 namespace weft {
 
-inline constexpr int32_t kMaxTokenId = (1 << 24) - 1;      // for any tokenizer: hostile files ask for no more memory
-inline constexpr size_t kMaxTokenBytes = size_t{1} << 16;  // one token
+inline constexpr int32_t kMaxTokenId =
+    (1 << 24) - 1;  // for any tokenizer: bounds the memory that a hostile file can take
+inline constexpr size_t kMaxTokenBytes = size_t{1} << 16;       // one token
 inline constexpr size_t kMaxVocabularyBytes = size_t{1} << 30;  // all tokens together
 
 // The bytes of each id, end to end. An id without bytes is a gap.
@@ -37,23 +38,22 @@ struct BpeMerge {
   bool operator==(const BpeMerge&) const = default;
 };
 
-// What a byte-level BPE is made of. Two rules decide which neighbours merge first:
-// - Merges: the pair that stands first in `merges` (Sennrich et al. 2016; GPT-2's files, and what weft learns).
-// - Ranks: the pair whose joined bytes are the token of the lowest id, however that token came to be (tiktoken's
-// files).
+// The definition of a byte-level BPE. Two rules decide which neighbours merge first: - Merges: the pair that stands
+// first in `merges` (Sennrich et al. 2016; GPT-2's files, and what weft learns). - Ranks: the pair whose joined bytes
+// are the token of the lowest id, however that token came to be (tiktoken's files).
 struct BpeVocabulary {
   enum class Rule { Merges, Ranks };
 
   Rule rule = Rule::Merges;
   std::string pattern;
   std::array<int32_t, 256> byte_ids{};  // all different
-  std::vector<BpeMerge> merges;  // Merges; each of two bytes or tokens of other merges. Several may make one token
+  std::vector<BpeMerge> merges;  // Merges; each joins bytes or tokens of other merges. Several may make one token
   bool keeps_whole = false;      // Merges: a pretoken that is a token is that token, without merging
-  std::vector<std::pair<std::string, int32_t>> tokens;  // Ranks; ascending ids, the single bytes among them
+  std::vector<std::pair<std::string, int32_t>> tokens;  // Ranks; ascending ids, includes the single bytes
 
   // The bytes of each id, after checking everything above; DataError beginning with `where`.
   TokenBytes checked_bytes(const std::string& where) const;
-  // Ranks: every pair of tokens that joins to a token, by ascending id. Merges: as they are.
+  // Ranks: every pair of tokens that joins to a token, by ascending id. Merges: `merges` itself.
   std::vector<BpeMerge> pairs_by_rank() const;
 };
 

@@ -25,7 +25,7 @@ TokenizerJson read_json_file(const fs::path& path) {
   throw DataError(fmt::format("{}: {} cannot be represented", at, json_excerpt(value)), kHint);
 }
 
-// Absent, null, or one of the values that mean nothing.
+// DataError unless the member is absent, null, or one of the values that have no effect.
 void check_unused(const TokenizerJson& object, const char* name, const std::string& where,
                   std::initializer_list<TokenizerJson> nothing) {
   const auto found = object.find(name);
@@ -37,14 +37,14 @@ std::string text_member(const TokenizerJson& object, const char* name, const std
   return json_name(json_member(object, name, where), where + ": " + name);
 }
 
-// A ByteLevel pre-tokenizer that puts no space before a text; whether it splits by GPT-2's expression.
+// Whether a ByteLevel pre-tokenizer splits by GPT-2's expression. DataError if it puts a space before a text.
 bool splits_as_gpt2(const TokenizerJson& step, const std::string& at) {
   check_unused(step, "add_prefix_space", at, {false});
   const auto regex = step.find("use_regex");
   return regex == step.end() || *regex != false;
 }
 
-// ByteLevel, or a split by an expression and then ByteLevel without its own.
+// The pattern of ByteLevel, or of a split by an expression that ByteLevel without its own expression follows.
 std::string pattern_of(const TokenizerJson& json, const std::string& where) {
   const std::string at = where + ": pre_tokenizer";
   const TokenizerJson& pre = json_member(json, "pre_tokenizer", where);
@@ -63,19 +63,19 @@ std::string pattern_of(const TokenizerJson& json, const std::string& where) {
   const std::string expression = text_member(pattern, "Regex", at + ": pattern");
   try {
     return Pretokenizer(expression).pattern();
-  } catch (const ConfigError& error) {  // does not compile
+  } catch (const ConfigError& error) {  // the expression does not compile
     throw DataError(fmt::format("{}: pattern: {}", at, error.what()), error.hint());
   }
 }
 
-// What is put around a text or a pair of texts: nothing.
+// DataError if the post-processor puts tokens around a text or a pair of texts.
 void check_post_processor(const TokenizerJson& json, const std::string& where) {
   const auto post = json.find("post_processor");
   if (post == json.end() || post->is_null()) return;
   const std::string at = where + ": post_processor";
   if (!post->is_object()) refuse(at, *post);
   const std::string type = text_member(*post, "type", at);
-  if (type == "ByteLevel") return;  // offsets alone
+  if (type == "ByteLevel") return;  // it changes offsets only
   const auto single = post->find("single");
   if (type != "TemplateProcessing" || single == post->end() || !single->is_array()) refuse(at, *post);
   for (const TokenizerJson& piece : *single) {
@@ -120,7 +120,7 @@ void add_token(VisibleIds& ids, const std::string& name, int32_t id, const std::
   require<DataError>(is_new || known->second == id, "{}: id {}, but the vocabulary gives it {}", at, id, known->second);
 }
 
-// Their names.
+// Adds the tokens of added_tokens to `ids` and returns their names.
 std::vector<std::string> add_tokens(const TokenizerJson& json, const std::string& where, VisibleIds& ids) {
   std::vector<std::string> names;
   if (!json.contains("added_tokens")) return names;
@@ -225,7 +225,7 @@ void read_roles(const fs::path& directory, SpecialTokens& specials) {
   set("bos_token", SpecialRole::Bos);
   set("eos_token", SpecialRole::Eos);
   set("pad_token", SpecialRole::Pad);
-  // Padding with the end token is a habit of batches; to weft a token that pads would be one never to be written.
+  // Other programs often pad batches with the end token; weft never generates the pad token, so it would never end.
   auto& pad = specials.roles[static_cast<size_t>(SpecialRole::Pad)];
   if (pad == specials.roles[static_cast<size_t>(SpecialRole::Eos)]) pad.reset();
 }

@@ -57,7 +57,7 @@ Json pre_tokenizer(const VisibleBpe& bpe) {
   return {{"type", "Sequence"}, {"pretokenizers", Json::array({split, byte_level(false)})}};
 }
 
-// What puts specials around a text; without any, the byte level's, which puts none.
+// The post-processor that puts the frame's specials around a text; without any, ByteLevel's, which puts none.
 Json post_processor(const std::vector<SpecialToken>& specials, const TextFrame& frame) {
   if (!frame.before && !frame.after) return byte_level(true);
   Json single = Json::array(), tokens = Json::object();
@@ -89,7 +89,7 @@ std::string tokenizer_json(const VisibleBpe& bpe, const std::vector<SpecialToken
                      {"normalized", false},
                      {"special", true}});
   }
-  // Object by object, since an ordered object looks every name up among those before it.
+  // Each token as an object of its own, since an ordered object compares every new name with all before it.
   std::string vocab, merges;
   for (const auto& [text, id] : bpe.ids)
     vocab += fmt::format("{}{}:{}", vocab.empty() ? "" : ",", Json(text).dump(), id);

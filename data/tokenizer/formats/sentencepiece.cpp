@@ -73,7 +73,7 @@ class SentencePieceModel : public TokenizerModel {
   void hash_into(Hasher& hasher) const override { hasher.update(bytes_.data(), bytes_.size()); }
   void write_json(TokenizerJson& json) const override { json["model"] = bytes_to_json(bytes_); }
 
-  // The pieces that stand for no text, and their roles.
+  // The pieces that stand for no text, with their roles.
   SpecialTokens specials() const {
     SpecialTokens specials;
     for (size_t id = 0; id < proto_.pieces.size(); ++id) {

@@ -8,15 +8,15 @@
 #include "data/tokenizer/model.h"
 #include "data/tokenizer/tokenizer.h"
 
-// Models of SentencePiece (Kudo & Richardson 2018), by BPE or unigram. What a model says is checked here before
-// libsentencepiece sees it; in a build without that library everything is a ConfigError.
+// Models of SentencePiece (Kudo & Richardson 2018), by BPE or unigram. The content of a model is checked here before
+// libsentencepiece reads it; in a build without that library every call is a ConfigError.
 namespace weft {
 
 // The tokenizer of a model's bytes: unknown and control pieces are specials with the roles that the model gives them.
-// DataError beginning with `where` if it is no model, is damaged, or is of another kind (words, characters).
+// DataError beginning with `where` if the bytes are no model, are damaged, or of another kind (words, characters).
 TokenizerParts parts_of_sentencepiece(std::string bytes, const std::string& where);
 
-// The same out of weft's own tokenizer file, where the bytes stand under `model`. `specials`: those of the file.
+// Reads it from weft's own tokenizer file, which has the bytes under `model`. `specials`: those of the file.
 std::unique_ptr<const TokenizerModel> read_sentencepiece_json(const nlohmann::json& json, const SpecialTokens& specials,
                                                               const std::string& where);
 

@@ -78,7 +78,7 @@ class WireReader {
   const std::string& where_;
 };
 
-// Calls field(number, field) for each; one that is known and has another type than `type_of` says is refused.
+// Calls read(field) for each field of the message, in the order of the file.
 template <class Read>
 void read_message(std::string_view message, const std::string& where, Read&& read) {
   WireReader reader(message, where);
@@ -95,7 +95,8 @@ bool flag(const WireField& field, const std::string& where, const char* name) {
 }
 
 // The table by which text is normalised: a trie as an array of units (Yata's double array, of darts-clone), and the
-// texts that its values point at. A look-up follows it without checks, so each step that it can take is checked here.
+// texts that its values point at. libsentencepiece looks up without checks, so each step that it can take is checked
+// here.
 class CharsMap {
  public:
   CharsMap(std::string_view blob, const std::string& where) : where_(where) {

@@ -7,7 +7,7 @@
 
 namespace weft {
 
-// One piece of a SentencePiece model: its text, where U+2581 stands for a blank, and what it is.
+// One piece of a SentencePiece model: its text, in which U+2581 stands for a blank, and its type.
 struct SentencePiece {
   enum class Type { Normal = 1, Unknown = 2, Control = 3, UserDefined = 4, Unused = 5, Byte = 6 };
   std::string text;
@@ -15,16 +15,16 @@ struct SentencePiece {
   Type type = Type::Normal;
 };
 
-// What weft asks of a model file (sentencepiece_model.proto, message ModelProto).
+// The parts of a model file that weft uses (sentencepiece_model.proto, message ModelProto).
 struct SentencePieceProto {
   std::vector<SentencePiece> pieces;  // by id
   bool add_dummy_prefix = true;
   bool remove_extra_whitespaces = true;
 };
 
-// Reads a model file and checks all that libsentencepiece takes on trust: every piece has text of valid UTF-8 and a
-// finite score, there is one unknown piece, the model is by BPE or unigram, and its table of normalisation leads
-// nowhere outside itself. DataError beginning with `where`.
+// Reads a model file and checks all that libsentencepiece does not: every piece has text of valid UTF-8 and a finite
+// score, there is one unknown piece, the model is by BPE or unigram, and no look-up leaves its
+// table of normalisation. DataError beginning with `where`.
 SentencePieceProto read_sentencepiece_proto(std::string_view bytes, const std::string& where);
 
 }  // namespace weft

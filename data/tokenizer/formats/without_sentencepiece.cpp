@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for sentencepiece.cpp where libsentencepiece is not found.
+// Replaces sentencepiece.cpp if libsentencepiece is not found.
 #include "base/error.h"
 #include "data/tokenizer/config.h"
 #include "data/tokenizer/formats/sentencepiece.h"
