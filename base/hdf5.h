@@ -13,8 +13,7 @@
 
 // HDF5 gives structure: groups, attributes, and contiguous arrays with their offset in the file. The arrays' bytes are
 // written and read without it, by pread, pwrite or mmap: HDF5 has one lock for the whole process. Errors are DataErrors
-// with the path and HDF5's own message; nothing is printed. Files carry no time stamps, so equal content is equal
-// bytes.
+// with the path and HDF5's own message; nothing is printed. Files carry no time stamps: equal content is equal bytes.
 namespace weft {
 
 // An identifier of the HDF5 library, closed by `Close` on destruction.

@@ -28,8 +28,7 @@ std::optional<std::string> renamed_key(RenamedKeys keys, std::string_view key);
 // Gives every old key in `root` its new name and value.
 void rename_keys(RenamedKeys keys, ConfigValue& root);
 
-// Renames them too, and returns a problem for each: "parallel.bucket_mib was renamed: write
-// parallel.gradient_bucket_mib".
+// Also returns a problem for each: "parallel.bucket_mib was renamed: write parallel.gradient_bucket_mib".
 void refuse_renamed_keys(RenamedKeys keys, ConfigValue& root, ConfigProblems& problems);
 
 }  // namespace weft

@@ -6,9 +6,8 @@
 
 namespace weft {
 
-// While an object of this class exists, SIGUSR1, SIGTERM and SIGINT ask for a stop instead of ending the process: the
-// training loop sees stop_asked() at its next step, saves and leaves. A second signal ends the process at once (128 +
-// signal).
+// While an object exists, SIGUSR1, SIGTERM and SIGINT ask for a stop instead of ending the process: the training loop
+// sees stop_asked() at its next step, saves and leaves. A second signal ends the process at once (128 + signal).
 //
 // Handlers run on a thread of their own; the thread that makes this object, and all threads that it starts later,
 // block these signals. They must: oneDNN's generated products keep the stack pointer in a heap buffer while they run,
