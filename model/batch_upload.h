@@ -16,10 +16,10 @@ namespace weft {
 //   use(next.arrive());
 class BatchUpload {
  public:
-  // `batch` must stay until send().
+  // `batch` must live until send() returns.
   BatchUpload(Transformer& model, const MicroBatch& batch, TokenUse use);
   void send();
-  // Work that is queued from here on may read the batch.
+  // Work that is queued after this call may read the batch.
   ModelBatch arrive();
 
  private:
@@ -30,7 +30,7 @@ class BatchUpload {
   ModelBatch batch_;
 };
 
-// Uploads a batch with no work queued beside the upload.
+// Uploads a batch without overlapping the upload with other work.
 ModelBatch to_device(Transformer& model, const MicroBatch& batch, TokenUse use);
 
 }  // namespace weft

@@ -13,11 +13,11 @@ namespace weft {
 // keys and values of the encoder's output are shared by all hypotheses of a source sentence.
 class KeyValueCache {
  public:
-  // Room for `slots` rows; no row is alive yet.
+  // Allocates room for `slots` rows; no row is alive yet.
   KeyValueCache(Context& context, int64_t layers, int64_t slots, int64_t capacity, int64_t kv_width, DType dtype);
 
   const Tensor& self(int layer) const { return self_[layer]; }
-  const std::vector<int32_t>& slots() const { return slots_; }  // one of each alive row
+  const std::vector<int32_t>& slots() const { return slots_; }  // the slot of each alive row
   const std::vector<int32_t>& past() const { return past_; }    // positions held by each alive row
   int64_t rows() const { return static_cast<int64_t>(slots_.size()); }
   int64_t capacity() const { return capacity_; }
@@ -27,17 +27,17 @@ class KeyValueCache {
   // Row i continues what row parents[i] held. The first child of a parent keeps its slot, further children get a copy.
   void reorder(std::span<const int32_t> parents);
 
-  // `count` empty rows after the alive ones.
+  // Appends `count` empty rows to the alive ones.
   void add_rows(int64_t count);
-  // Cross-attention: room for `sources` at once, each of up to `longest` positions. A row of add_rows() then comes with
-  // its source's length, and the place of its source is returned: memory(layer) [places, longest, kv_width] is to be
-  // written there. A place is free again once no alive row translates its source.
+  // For cross-attention, allocates room for `sources` at once, each of up to `longest` positions. add_rows() then takes
+  // the length of each new row's source and returns the source's place, an index into memory(layer) [places, longest,
+  // kv_width], which the caller writes. A place is free again once no alive row translates its source.
   void make_memory(int64_t sources, int64_t longest);
   std::vector<int32_t> add_rows(std::span<const int32_t> source_lengths);
   const Tensor& memory(int layer) const { return memory_[layer]; }
 
-  // The alive rows as an attention of this step sees them, in its own keys and values and in the memory's: uploaded
-  // when a layer first asks, and again only after the rows have changed.
+  // Describe the alive rows to this step's attention over its own keys and values, and over the memory's. They are
+  // uploaded when a layer first asks, and again only after the rows have changed.
   const SharedCacheRows& self_rows();
   const SharedCacheRows& memory_rows();
 

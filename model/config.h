@@ -13,8 +13,8 @@ enum class NormPlacement : uint8_t { Pre, Post };
 enum class Positions : uint8_t { Learned, Sinusoidal, None };
 enum class Tying : uint8_t { None, Output, All };
 enum class InitScheme : uint8_t { Gpt2, Xavier };
-// The activations that backward computes again instead of keeping them: none; the queries, keys, values and output of
-// every attention; all those inside a block.
+// The activations that backward recomputes instead of keeping them: none; the queries, keys, values and output of every
+// attention; all activations inside a block.
 enum class Recompute : uint8_t { None, Attention, Block };
 
 template <>

@@ -22,8 +22,8 @@ struct ForwardContext {
   Recompute recompute = Recompute::None;
 
   Context& context() const { return tape.context(); }
-  // The dropout of a site (LayerScope::dropout_id); inactive outside training. `rows` are those of the tensor that it
-  // acts on.
+  // Returns the dropout of a site (LayerScope::dropout_id), inactive outside training. `rows` are the rows of the
+  // tensor that it acts on.
   Dropout dropout(double probability, uint64_t dropout_id, const RowIds& rows) const;
 };
 

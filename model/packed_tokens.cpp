@@ -10,13 +10,13 @@
 namespace weft {
 namespace {
 
-// The indices of values, sorted by value, then by index.
+// Fills `order` with the indices of `values`, sorted by value, then by index.
 void sort_by(std::span<const int32_t> values, std::span<int32_t> order) {
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, {}, [&](int32_t i) { return values[i]; });
 }
 
-// The part's elements; padding is 0.
+// Copies the elements of the part; padding is 0.
 void copy_part(std::span<const int32_t> values, const ResidualPart& part, std::span<int32_t> out) {
   const auto all = static_cast<int64_t>(values.size());
   const int64_t begin = std::min(static_cast<int64_t>(out.size()) * part.rank, all);
@@ -24,14 +24,14 @@ void copy_part(std::span<const int32_t> values, const ResidualPart& part, std::s
   std::ranges::fill(std::ranges::copy(mine, out.begin()).out, out.end(), 0);
 }
 
-// Lays arrays end to end. Without memory it only counts, as Scratch does.
+// Lays arrays end to end. Without memory it only counts their elements, as Scratch does.
 class Arrays {
  public:
   Arrays() = default;
   Arrays(std::span<int32_t> host, Tensor device) : host_(host), device_(std::move(device)) {}
 
-  // An array of `size`, which fill(span) writes and `place` is to show; returns it. Empty, and untouched, if it is only
-  // counted.
+  // Adds an array of `size` elements: fill(span) writes it, and `place` becomes its tensor. Returns the array, or an
+  // empty span, with `place` unchanged, if elements are only counted.
   template <class Fill>
   std::span<const int32_t> add(Tensor& place, int64_t size, Fill&& fill) {
     const int64_t begin = taken_;
@@ -57,7 +57,7 @@ auto order_of(std::span<const int32_t> values) {
   return [values](std::span<int32_t> out) { sort_by(values, out); };
 }
 
-// Calls visit(sequence, position) for every token in turn.
+// Calls visit(sequence, position) for the tokens in their order.
 template <class Visit>
 void for_each_token(const TokenInputs& inputs, Visit&& visit) {
   for (size_t s = 0; s + 1 < inputs.offsets.size(); ++s) {

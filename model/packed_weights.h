@@ -19,10 +19,10 @@ class PackedWeights {
   PackedWeights(const PackedWeights&) = delete;
   PackedWeights& operator=(const PackedWeights&) = delete;
 
-  // Own: the model's own compute dtype.
+  // WeightFormat::Own is the model's compute dtype.
   void set_format(WeightFormat format);
   WeightFormat format() const { return format_; }
-  // The packed form of a parameter's value, or of its first rows.
+  // Returns the packed form of a parameter's value, or of its first rows.
   PackedWeight of(const Tensor& weight);
   void drop() { packed_.clear(); }
   size_t bytes() const;

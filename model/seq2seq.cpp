@@ -61,7 +61,7 @@ void Seq2Seq::admit(KeyValueCache& cache, const Tokens& source, int64_t hypothes
   std::vector<int32_t> lengths;
   for (int64_t s = 0; s < hypotheses; ++s) lengths.push_back(static_cast<int32_t>(offsets.length(s)));
   const std::vector<int32_t> places = cache.add_rows(lengths);
-  if (offsets.rows() == 0) return;  // sources without a token: there is nothing to attend to
+  if (offsets.rows() == 0) return;  // without a source token there is nothing to attend to
   Tape tape(context_, Tape::Mode::Off);
   ForwardContext forward{.tape = tape, .batch_invariant = true, .packed = &packed_weights_};
   const Memory memory = encode(forward, source);

@@ -10,7 +10,7 @@
 namespace weft {
 
 struct StackOptions {
-  std::string name;  // of its parameters: NAME.0.attention.qkv.weight
+  std::string name;  // prefix of its parameters: NAME.0.attention.qkv.weight
   int64_t layers = 0;
   bool causal = false;  // a token attends to itself and those before it
   bool cross = false;   // every block also attends to the encoder's output
@@ -32,7 +32,7 @@ class Block {
   FeedForward ffn_;
 };
 
-// Blocks in a row and the final norm.
+// A sequence of blocks and the final norm.
 class Stack {
  public:
   Stack(const LayerScope& scope, const StackOptions& options);

@@ -5,8 +5,8 @@
 
 namespace weft {
 
-// The end of a use, however the tape ends: after backward, with a tape that is dropped, or in unwinding. It only
-// counts, so nothing is thrown here; the tape's next progress() starts what has become ready.
+// Ends a use, however the tape ends: after backward, when the tape is dropped, or during unwinding. It only counts, so
+// nothing is thrown here; the tape's next progress() starts the buckets that have become ready.
 struct ParameterUse::Closing {
   GradientBuckets& buckets;
   const Parameter& parameter;
@@ -67,7 +67,7 @@ std::vector<Var> Tape::recompute(const std::vector<Var>& inputs, Segment segment
     Tape second(context_, Mode::Replay, buckets_);
     std::vector<Var> again_in;
     for (const Var& v : inputs) {
-      // With what has come to it already: contributions then add up in the order of a run without recomputation.
+      // The copy holds earlier contributions too, so that they add up in the order of a run without recomputation.
       again_in.push_back(v ? std::make_shared<Variable>(*v) : nullptr);
     }
     const std::vector<Var> again_out = segment(second, again_in);

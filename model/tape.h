@@ -30,7 +30,7 @@ class ParameterUse {
   ParameterUse() = default;
   explicit operator bool() const { return parameter_ != nullptr; }
   Tensor value() const { return parameter_ ? parameter_->value() : Tensor{}; }
-  // Where the operation's contribution to the gradient goes, to be written at once.
+  // The tensor for the operation's contribution to the gradient, which the caller writes at once.
   Gradient gradient() const;
 
  private:
@@ -41,8 +41,8 @@ class ParameterUse {
   std::shared_ptr<Closing> closing_;  // if the tape records: closes the use when its last owner goes
 };
 
-// Records what backward has to do while model code writes forward only. An operation pushes a closure that holds the
-// tensors its backward needs; they are freed as soon as it has run. Collectives move on between closures.
+// Records the backward pass while model code writes forward only. An operation pushes a closure that holds the
+// tensors its backward needs; they are freed as soon as it has run. Collectives make progress between closures.
 class Tape {
  public:
   enum class Mode : uint8_t {
@@ -70,18 +70,18 @@ class Tape {
     return std::make_shared<Variable>(Variable{std::move(value), {}, recording(), gradient_dtype, shape});
   }
 
-  // Once for each parameter that an operation reads; nullptr gives the handle of no parameter.
+  // Called once for each parameter that an operation reads; nullptr gives the handle of no parameter.
   ParameterUse use(const Parameter* parameter);
 
   void push(std::function<void()> backward);
   void backward();
 
-  // Where the next contribution to a variable's gradient goes: the first one, which makes the tensor, overwrites it.
-  // Absent for a variable that needs none.
+  // The tensor for the next contribution to a variable's gradient. The first contribution makes the tensor and
+  // overwrites it. Absent for a variable that needs no gradient.
   Gradient gradient(const Var& variable) const;
 
-  // Runs `segment` without keeping its activations; backward runs it once more and goes through it. Bit-identical to
-  // running it directly, since dropout depends on logical indices alone.
+  // Runs `segment` without keeping its activations; backward runs it again, recording, and then its closures. The
+  // result is bit-identical to running it directly, since dropout depends on logical indices alone.
   using Segment = std::function<std::vector<Var>(Tape&, const std::vector<Var>&)>;
   std::vector<Var> recompute(const std::vector<Var>& inputs, Segment segment);
 

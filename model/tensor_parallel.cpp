@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-// Adds what comes back through a collective to the gradient of its input, or makes it that gradient.
+// Adds the result of a backward collective to the gradient of x, or makes it the gradient if x has none yet.
 void give_gradient(Tape& tape, const Var& x, const Tensor& gradient) {
   if (!x->needs_gradient) return;
   if (x->gradient) {
@@ -20,7 +20,7 @@ void give_gradient(Tape& tape, const Var& x, const Tensor& gradient) {
 
 }  // namespace
 
-// Decoding has few tokens, and one must not depend on those beside it: they stay replicated.
+// Decoding has few tokens, whose bits must not depend on each other: they stay replicated.
 bool TensorParallel::shards_tokens(const ForwardContext& forward) const {
   return sequence_ && !forward.batch_invariant;
 }
@@ -30,8 +30,8 @@ void TensorParallel::all_reduce(Context& context, const Tensor& part) const {
   tp_.all_reduce(part);
 }
 
-// The order in which a vendor's all-reduce adds may depend on where in a message an element lies: decoding, whose
-// tokens must not depend on each other, adds the ranks' parts in their order itself.
+// The order in which a vendor's all-reduce adds may depend on the element's position in the message. Tokens being
+// decoded must not depend on each other, so decoding gathers the parts and adds them in rank order itself.
 void TensorParallel::sum_in_rank_order(Context& context, const Tensor& part) const {
   const Tensor all = context.empty({tp_.size(), part.elements()}, part.dtype());
   tp_.all_gather(part, all);

@@ -22,12 +22,12 @@ class TensorParallel {
 
   bool active() const { return tp_.size() > 1; }
   bool sequence() const { return sequence_; }
-  // Over which axes a gradient that is made of sequence-sharded tokens is partial.
+  // The axes over which a gradient computed from sequence-sharded tokens is partial.
   AxisSet sequence_axes() const { return sequence_ ? AxisSet{tp_.axis()} : AxisSet{}; }
-  // Those tokens that this rank's norms and residual sums see (not while decoding: see shards_tokens).
+  // The tokens that this rank's norms and residual sums process (not while decoding: see shards_tokens).
   ResidualPart residual_part() const { return sequence_ ? ResidualPart{tp_.rank(), tp_.size()} : ResidualPart{}; }
   Communicator& communicator() const { return tp_; }
-  // This rank's share of heads, features, ... and where it begins.
+  // The size of this rank's share of heads, features, ... and the index at which it begins.
   int64_t share(int64_t whole, const char* what) const { return div_exact(whole, tp_.size(), what); }
   int64_t first(int64_t share) const { return share * tp_.rank(); }
 
@@ -36,7 +36,7 @@ class TensorParallel {
   Var copy_or_gather(ForwardContext& forward, const Var& x, const Tokens& tokens) const;
   // Parts of a sum over tp, replicated -> sequence-sharded tokens, after row-parallel products. Forward: all-reduce or
   // reduce-scatter; backward: identity or all-gather. The sum has the dtype of the parts: products give them in the
-  // accumulator dtype, so that the residual sum rounds once; gradients are of the compute dtype. The parts' value goes.
+  // accumulator dtype, so that the residual sum rounds once; gradients have the compute dtype. Releases part's value.
   Var reduce_or_scatter(ForwardContext& forward, const Var& part, const Tokens& tokens) const;
 
  private:

@@ -78,7 +78,7 @@ void Transformer::loss(ForwardContext& forward, const ModelBatch& batch, double 
     args.dweight = weight.gradient(), args.dbias = bias.gradient();
   }
   output_loss(context_, args);
-  // The uses end here: what was contributed in forward is reduced once backward runs.
+  // Forward has contributed the gradients already; the closure holds the uses open until backward runs.
   tape.push([h, weight, bias, dhidden = args.dhidden] { h->gradient = dhidden; });
   sum_all(context_, loss, sums.loss, Accumulate::Add);
   sum_all(context_, nll, sums.nll, Accumulate::Add);
@@ -117,8 +117,8 @@ Tensor Transformer::decode(KeyValueCache& cache, std::span<const int32_t> tokens
   cache.advance(offsets);
   const Tensor last = context_.empty({cache.rows(), h->value.columns()}, h->value.dtype());
   gather_rows(context_, h->value, packed->last, last);
-  const DType acc_dtype = accumulator_of(last.dtype());  // as in the loss: search tells near logits apart
-  // One rank leaves the padding out of the product; several gather their parts with it.
+  const DType acc_dtype = accumulator_of(last.dtype());  // as in the loss: close logits stay distinct for the search
+  // A single rank leaves the padding out of the product; several ranks gather their parts with the padding.
   const int64_t columns = shards_.active() ? output_weight_->local_shape()[0] : spec_.vocabularies.target;
   const Tensor logits = context_.empty({last.size(0), columns}, acc_dtype);
   linear_of_pass(forward, {.x = last,

@@ -16,17 +16,17 @@ namespace weft {
 struct ModelBatch {
   Tokens source;       // translation; null for GPT
   Tokens input;        // decoder inputs
-  Tensor targets;      // i32[tokens of input]; < 0: nothing is to be predicted
-  Tensor arrays = {};  // i32: the device's memory of all of it, in one piece
+  Tensor targets;      // i32[tokens of input]; < 0: nothing is predicted
+  Tensor arrays = {};  // i32: the device memory of all the arrays, in one piece
 };
 
-// f64[1] each: sums over valid targets, in nats, are added to what they hold.
+// f64[1] each, in nats: the sums over valid targets are added to the values already there.
 struct LossSums {
   Tensor loss;  // with label smoothing
   Tensor nll;   // without
 };
 
-// The size of a cache.
+// The dimensions of a KeyValueCache.
 struct DecodingRoom {
   int64_t slots = 0;           // hypotheses alive at once
   int64_t capacity = 0;        // positions of each
@@ -34,7 +34,7 @@ struct DecodingRoom {
   int64_t longest_source = 0;  // in tokens
 };
 
-// Everything that decides which parameters a model has.
+// The settings that decide which parameters a model has.
 struct ModelSpec {
   TransformerConfig config;
   Vocabularies vocabularies;
@@ -61,8 +61,8 @@ class Transformer {
   void freeze_all_but_adapters();
   void allocate(Precision precision, Purpose purpose, const Sharding& sharding = {});
 
-  // Forward to the loss. If the tape records, the output layer's gradients are made too, scaled by the step's
-  // inverse_divisor, and tape.backward() does the rest.
+  // Runs forward to the loss. If the tape records, also computes the output layer's gradients, scaled by the step's
+  // inverse_divisor; tape.backward() computes the others.
   void loss(ForwardContext& forward, const ModelBatch& batch, double smoothing, const LossSums& sums);
 
   // The decoder's last hidden states (after the final norm), [sequence-sharded tokens, width].
@@ -71,8 +71,8 @@ class Transformer {
   // GPT, replicated ones of an encoder; width]
   virtual Var states(ForwardContext& forward, const Tokens& texts) = 0;
 
-  // Decoding: a cache without hypotheses, to which admit() adds more, each empty, after those alive: one a source
-  // sentence (Seq2Seq; the encoder runs here) or `hypotheses` of them (GPT; `source` is null).
+  // Decoding: make_cache() returns a cache without hypotheses; admit() appends empty ones: one per source sentence
+  // (Seq2Seq, whose encoder runs here), or `hypotheses` of them (GPT, for which `source` is null).
   std::unique_ptr<KeyValueCache> make_cache(const DecodingRoom& room);
   virtual void admit(KeyValueCache& cache, const Tokens& source, int64_t hypotheses) = 0;
   // make_cache() and admit(), with room for `slots` hypotheses, each of `capacity` positions.
@@ -86,11 +86,11 @@ class Transformer {
 
  protected:
   Transformer(Context& context, Mesh& mesh, ModelSpec spec);
-  // Last in a model's constructor. The output projection has a weight of its own, or that of a table tied to it.
+  // Called last in a model's constructor. The output projection has its own weight, or that of a table tied to it.
   void declare_output(const Parameter* tied_weight);
   virtual Var decoder(ForwardContext& forward, const Tokens& tokens, const Memory& memory) = 0;
   virtual void prepare_embeddings(DType compute) = 0;
-  // Features of a position's keys and values here.
+  // Features of one position's keys and values on this rank.
   int64_t kv_width() const;
 
   Context& context_;

@@ -21,7 +21,7 @@ class TokenizerModel {
   virtual void encode_append(std::string_view text, size_t offset, std::vector<int32_t>& ids) const = 0;
   virtual int64_t vocabulary() const = 0;  // highest id of its own + 1
   virtual bool knows(int32_t id) const = 0;
-  virtual std::string_view bytes(int32_t id) const = 0;      // of a valid id
+  virtual std::string_view bytes(int32_t id) const = 0;      // `id` is valid
   virtual std::string_view separator() const { return {}; }  // decode puts it between tokens
   // The first known place at or after `from` at which text may be cut without changing its ids, or text.size().
   virtual size_t safe_split(std::string_view text, size_t) const { return text.size(); }

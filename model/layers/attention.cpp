@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-// The heads of the whole model.
+// Returns the head counts of the whole model.
 AttentionHeads heads_of(const TransformerConfig& c) {
   const int64_t kv_heads = c.derived_kv_heads();
   return {.kv_heads = kv_heads,
@@ -16,7 +16,7 @@ AttentionHeads heads_of(const TransformerConfig& c) {
           .head_dim = c.derived_head_dim()};
 }
 
-// This rank's: whole groups of query heads with their key and value heads.
+// Returns the heads of this rank: whole groups of query heads with their key and value heads.
 AttentionHeads local_heads(const LayerScope& b) {
   AttentionHeads heads = heads_of(b.config);
   heads.kv_heads = b.shards.share(heads.kv_heads, "model.kv_heads");
@@ -39,7 +39,7 @@ Linear::Options projection(const LayerScope& b, const std::string& name, int64_t
           .sharding = LinearSharding::ColumnParallel};
 }
 
-// Keys and values of the encoder's output, which enters once for all layers.
+// The encoder's output is gathered over tp once for all layers, so this projection reads it replicated.
 Linear::Options memory_projection(const LayerScope& b, const std::string& name) {
   Linear::Options options = projection(b, name, 2);
   options.replicated_in = true;
@@ -56,7 +56,7 @@ Linear::Options output_projection(const LayerScope& b, const std::string& name) 
           .sharding = LinearSharding::RowParallel};
 }
 
-// Everything that one attention's backward reads; qkv in self-attention, q and kv in cross-attention.
+// The inputs of one attention's backward. Self-attention sets qkv, cross-attention q and kv.
 struct Saved {
   Var qkv, q, kv, out;
   Tensor log_sum;
@@ -102,7 +102,7 @@ Var attend(Tape& tape, Saved s) {
   return out;
 }
 
-// Runs an attention's products as a segment of their own if backward is to compute them again.
+// Runs an attention's products as a separate segment if backward is to recompute them.
 template <class Body>
 Var recomputed(ForwardContext& forward, const std::vector<Var>& inputs, Body&& body) {
   if (forward.recompute != Recompute::Attention || !forward.tape.training()) return body(forward, inputs);

@@ -8,10 +8,10 @@
 
 namespace weft {
 
-// The encoder's output, as the decoder's cross-attention sees it; empty for a stack without one.
+// The encoder's output, which the decoder's cross-attention reads; empty for a stack without cross-attention.
 struct Memory {
   Var states;     // [replicated tokens, width] (TensorParallel::copy_or_gather)
-  Tokens tokens;  // the source's
+  Tokens tokens;  // the source's tokens
 };
 
 // Multi-head attention: packed query-key-value product, attention over ragged sequences, output product.
@@ -38,7 +38,7 @@ class CrossAttention : public Branch {
  public:
   CrossAttention(LayerScope& scope, const std::string& name, int layer);
   Var operator()(ForwardContext& forward, const Var& x, const Tokens& tokens, const Memory& memory) const;
-  // While decoding: the keys and values of the memory, computed once.
+  // Computes the keys and values of the memory; decoding calls it once per source.
   Var keys_and_values(ForwardContext& forward, const Memory& memory) const;
   const Parameter* output_bias() const { return output_.residual_bias(); }
 

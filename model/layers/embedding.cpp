@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-// The table whose rows are added to the tokens': none, parameters, or constants. Every kind of positions is listed.
+// The table whose rows are added to the tokens' rows: none, parameters, or constants.
 enum class PositionTable : uint8_t { None, Learned, Constant };
 constexpr EnumTable<Positions, PositionTable> kPositionTable = {{Positions::Learned, PositionTable::Learned},
                                                                 {Positions::Sinusoidal, PositionTable::Constant},

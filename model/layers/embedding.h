@@ -14,7 +14,7 @@ class Embedding {
   // [sequence-sharded tokens, width]
   Var operator()(ForwardContext& forward, const Tokens& tokens) const;
   const Parameter* table() const { return table_; }
-  // Constant tables live outside the registry; made once the registry is allocated.
+  // Makes the constant tables, which are not in the registry; called once the registry is allocated.
   void prepare(Context& context, DType compute);
 
  private:

@@ -4,7 +4,7 @@
 namespace weft {
 namespace {
 
-// Everything that the backward of the two products reads.
+// The inputs of the joint backward of the two products.
 struct Saved {
   Var x, y;
   Tensor pre, hidden;  // before and after activation and dropout
@@ -17,7 +17,8 @@ struct Saved {
 void backward(const Tape& tape, const Saved& s) {
   Context& context = tape.context();
   const Tensor dpre = context.empty(s.hidden.shape(), s.hidden.dtype());
-  // The adapter's part of the gradient of `hidden` must be there before that becomes the gradient of `pre`.
+  // The adapter adds its part of the gradient of `hidden` first: the product then turns that into the gradient of
+  // `pre`.
   s.down_lora.backward(context, s.y->gradient, {dpre, Accumulate::Overwrite});
   linear_backward(context, {.dy = s.y->gradient,
                             .x = s.hidden,
@@ -65,7 +66,7 @@ Var FeedForward::operator()(ForwardContext& forward, const Var& input, const Tok
   if (activation_ != Activation::None && tape.recording()) s.pre = tape.context().empty(shape, x.dtype());
   s.dropout = forward.dropout(dropout_, dropout_id_, tokens->replicated.ids);
   s.dropout.first_channel = shards_.first(up_.columns());
-  if (up_.adapted()) {  // its part comes between the product and the activation
+  if (up_.adapted()) {  // the adapter's output is added before the activation
     const Tensor pre = s.pre ? s.pre : s.hidden;
     linear_of_pass(forward, {.x = x, .weight = s.up.weight.value(), .bias = s.up.bias.value(), .y = pre});
     s.up_lora = up_.adapt(forward, x, tokens, pre);

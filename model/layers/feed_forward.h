@@ -7,8 +7,8 @@
 
 namespace weft {
 
-// Two products with an activation and its dropout between them. They have one backward: the second product's makes the
-// gradient of what the first one made before the activation.
+// Two products with an activation and its dropout between them. They share one backward, since the second product's
+// backward writes the gradient of the first product's output before the activation.
 class FeedForward : public Branch {
  public:
   FeedForward(LayerScope& scope, const std::string& name);

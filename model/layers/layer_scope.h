@@ -12,7 +12,7 @@
 namespace weft {
 
 // The dropout sites of a model by name. A site's id is a hash of its name, so masks depend neither on the order of
-// constructors nor on what else a model has.
+// constructors nor on the model's other sites.
 class DropoutIds {
  public:
   // InternalError if the name, or one with the same hash, is taken.
@@ -22,7 +22,7 @@ class DropoutIds {
   std::set<uint64_t> ids_;
 };
 
-// Shared by the constructors of a model's layers.
+// The state that the constructors of a model's layers share.
 struct LayerScope {
   ParameterRegistry& registry;
   const TransformerConfig& config;
@@ -34,7 +34,7 @@ struct LayerScope {
 
   // The id of a dropout site, named like a parameter: "decoder.3.attention.residual".
   uint64_t dropout_id(const std::string& name) const { return dropout_ids.add(name); }
-  // Initial values of a product's weight, of one whose output joins the residual stream, and of an embedding table.
+  // Initial values of a product's weight, of a weight whose product joins the residual stream, of an embedding table.
   Init weight_init(int64_t in, int64_t out) const;
   Init residual_init(int64_t in, int64_t out) const;
   Init embedding_init(int64_t width) const;

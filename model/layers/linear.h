@@ -38,9 +38,9 @@ class Linear {
   Linear(LayerScope& scope, const Options& options);
   Var operator()(ForwardContext& forward, const Var& x, const Tokens& tokens) const;
 
-  // Its steps, for a layer that runs several products with one backward (FeedForward): the input on the tokens that
-  // the product reads; one use of the parameters (no bias where the residual sum adds it); the product's result, to be
-  // written; the output that is made of it.
+  // The steps of operator(), for a layer that runs several products with one backward (FeedForward): the input on the
+  // tokens that the product reads; one use of the parameters (without the bias if the residual sum adds it); the tensor
+  // that the product writes; the output made from it.
   struct Use {
     ParameterUse weight, bias;
   };
@@ -49,11 +49,11 @@ class Linear {
   Var result(const Tape& tape, const Tensor& input) const;
   Var output(ForwardContext& forward, const Var& result, const Tokens& tokens) const;
   bool adapted() const { return lora_.has_value(); }
-  // Adds what the adapter makes of `input` to the product's result, before any activation; nothing without one.
+  // Adds the adapter's output for `input` to the product's result, before any activation. No-op without an adapter.
   Lora::Use adapt(ForwardContext& forward, const Tensor& input, const Tokens& tokens, const Tensor& result) const;
 
-  int64_t columns() const;  // of the result: this rank's outputs
-  // The bias that the residual_norm that follows has to add, or null.
+  int64_t columns() const;  // columns of the result: the outputs of this rank
+  // The bias that the following residual_norm has to add, or null.
   const Parameter* residual_bias() const { return sums_parts_ ? bias_ : nullptr; }
 
  private:

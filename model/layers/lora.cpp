@@ -17,7 +17,7 @@ bool names(const std::string& target, const std::string& product) {
   return matches_pattern(target, product) || matches_pattern("*." + target, product);
 }
 
-// dropout(scale x): what remains of add_positions without positions.
+// Returns dropout(scale x), computed by add_positions without positions.
 Tensor dropped(Context& context, const Tensor& x, double scale, const Dropout& dropout) {
   const Tensor y = context.empty(x.shape(), x.dtype());
   add_positions_forward(context, {.x = x, .scale = scale, .dropout = dropout, .y = y});

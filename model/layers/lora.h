@@ -15,7 +15,7 @@ struct ForwardContext;
 struct LayerScope;
 class TensorParallel;
 
-// The names of an adapter's two matrices behind that of its product: NAME.lora_a [rank, in], NAME.lora_b [..., rank].
+// The suffixes of an adapter's two matrices after the product's name: NAME.lora_a [rank, in], NAME.lora_b [..., rank].
 inline constexpr std::string_view kLoraA = ".lora_a", kLoraB = ".lora_b";
 inline bool is_adapter(std::string_view parameter) {
   return parameter.ends_with(kLoraA) || parameter.ends_with(kLoraB);
@@ -26,9 +26,9 @@ class LoraSites {
  public:
   explicit LoraSites(const LoraConfig& config) : config_(config) {}
   const LoraConfig& config() const { return config_; }
-  // Every product asks once, by name.
+  // Returns whether `product` gets an adapter; called once for each product of the model.
   bool adapts(const std::string& product);
-  // ConfigError if a target names none of those that have asked.
+  // ConfigError if a target matches no product that adapts() was called for.
   void check() const;
 
  private:
@@ -36,15 +36,15 @@ class LoraSites {
   std::vector<std::string> products_;
 };
 
-// What low-rank adaptation adds to one product. Under tensor parallelism B is divided as the outputs are and A as the
-// inputs are; what a rank adds is its part of the same sum or its share of the same columns as the product's own, so
-// adapters need no collective. The matrix that tp replicates sees a part of its gradient on every rank.
+// The low-rank adapter of one product. Tensor parallelism divides B as it divides the outputs and A as it divides the
+// inputs: a rank's adapter adds to the same partial sum or the same columns as its product, so adapters need no
+// collective of their own. The matrix that tp replicates gets a part of its gradient on every rank.
 class Lora {
  public:
   struct Options {
-    std::string name;     // the product's
+    std::string name;     // the product's name
     Shape weight;         // global, its last dim the input's width
-    Placement placement;  // the weight's
+    Placement placement;  // the weight's placement
   };
   Lora(LayerScope& scope, const Options& options);
 
@@ -55,11 +55,11 @@ class Lora {
     Tensor x, hidden;  // the input as given, and (alpha / rank) dropout(x) A^T
     Dropout dropout;
 
-    // Nothing without an adapter. dx (+)= (alpha / rank) dropout'(dy B A), and the gradients of A and B. `dx` may be
-    // absent.
+    // Computes dx (+)= (alpha / rank) dropout'(dy B A) and the gradients of A and B. `dx` may be absent. No-op without
+    // an adapter.
     void backward(Context& context, const Tensor& dy, const Gradient& dx) const;
   };
-  // y += (alpha / rank) (dropout(x) A^T) B^T; y of the compute or of the accumulator dtype. `tokens` are x's.
+  // y += (alpha / rank) (dropout(x) A^T) B^T; y has the compute or the accumulator dtype, `tokens` are the rows of x.
   Use add(ForwardContext& forward, const Tensor& x, const Tokens& tokens, const Tensor& y) const;
 
  private:

@@ -60,7 +60,7 @@ void Residual::segment(ForwardContext& forward, const Var& memory, const Body& b
 
 namespace {
 
-// Everything that the backward of one residual_norm reads.
+// The inputs of one residual_norm's backward.
 struct Saved {
   Var x, residual, sum, normed;  // residual, normed: null if there is no sum, no norm
   Tensor mean, rstd;
@@ -75,7 +75,7 @@ void backward(Tape& tape, const Saved& s) {
                             .mean = s.mean,
                             .rstd = s.rstd,
                             .dropout = s.dropout};
-  // Without a branch the norm reads the stream itself: its gradient joins what has come to x by other ways.
+  // Without a branch the norm reads the stream itself: its gradient is added to x's other contributions.
   if (s.residual) back.dsum = s.sum->gradient;
   back.dx = tape.gradient(s.x);
   if (s.residual && s.residual->needs_gradient) {
@@ -92,8 +92,8 @@ void backward(Tape& tape, const Saved& s) {
 
 }  // namespace
 
-// Joins the waiting branch, if any, in one residual_norm. The stream's value becomes the sum; its norm is returned, or
-// null without one.
+// Joins the waiting branch, if any, in one residual_norm. The stream's value becomes the sum. Returns its norm, or null
+// if `norm` is null.
 Var Residual::join(ForwardContext& forward, const Tokens& tokens, const Norm* norm) {
   Tape& tape = forward.tape;
   Context& context = tape.context();
@@ -121,8 +121,8 @@ Var Residual::join(ForwardContext& forward, const Tokens& tokens, const Norm* no
                                   .normed = s.normed ? s.normed->value : Tensor{},
                                   .mean = s.mean,
                                   .rstd = s.rstd});
-  // The sum is what backward reads, of the branch's output only the shape. A segment's first pass leaves it to the
-  // second.
+  // Backward reads the sum, and only the shape of the branch's output, which is therefore released. The first pass of a
+  // recomputed segment does not release it.
   if (pending_ && tape.recording()) s.x->value = {};
   value_ = s.sum;
   pending_ = nullptr;

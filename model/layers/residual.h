@@ -9,8 +9,8 @@
 
 namespace weft {
 
-// What a branch of the residual stream (attention, feed-forward) brings besides its body: the norm before it (pre-LN)
-// or after the sum (post-LN), and the dropout of its output. A sublayer derives from it and has
+// The parts of a residual branch (attention, feed-forward) besides its body: the norm before it (pre-LN) or after the
+// sum (post-LN), and the dropout of its output. A sublayer derives from it and has
 //   Var operator()(ForwardContext&, const Var& x, const Tokens&, ...) const    its output, as Linear leaves it
 //   const Parameter* output_bias() const                                             its Linear::residual_bias
 class Branch {
@@ -39,7 +39,7 @@ class Residual {
     const Var x = branch_input(forward, branch, tokens);
     add(forward, branch, sublayer(forward, x, tokens, inputs...), sublayer.output_bias(), tokens);
   }
-  // The stream once the waiting branch has joined it, and the norm of that.
+  // The stream's value and its norm, both after the waiting branch has joined.
   Var value(ForwardContext& forward, const Tokens& tokens);
   Var normed(ForwardContext& forward, const Norm& norm, const Tokens& tokens);
 
