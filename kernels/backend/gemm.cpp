@@ -54,8 +54,4 @@ Gemm weight_gradient_gemm(const LinearBackward& args) {
           .add = args.dweight.mode == Accumulate::Add};
 }
 
-bool has_producer(const LinearBackward& args) {
-  return args.input_activation != Activation::None || args.input_dropout.active() || args.input_dbias;
-}
-
 }  // namespace weft

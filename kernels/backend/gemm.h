@@ -29,7 +29,4 @@ Gemm forward_gemm(const LinearForward& args, const Tensor& product);
 Gemm input_gradient_gemm(const LinearBackward& args);   // dx (+)= dy weight
 Gemm weight_gradient_gemm(const LinearBackward& args);  // dweight (+)= dy^T x
 
-// Whether dx becomes the gradient of what stood before x: of its activation, dropout or bias.
-bool has_producer(const LinearBackward& args);
-
 }  // namespace weft

@@ -31,8 +31,7 @@ void check_producer(const Checks& check, const LinearBackward& args, int64_t row
   if (activated) check.matrix("input_pre", args.input_pre, rows, in, dtype);
   if (args.input_dbias) check.vector("input_dbias", args.input_dbias.tensor, in, accumulator_of(dtype));
   check.dropout(args.input_dropout, rows);
-  const bool given = activated || args.input_dropout.active() || args.input_dbias;
-  check.that(!given || args.dx, "input_activation, input_dropout and input_dbias need a dx");
+  check.that(!has_producer(args) || args.dx, "input_activation, input_dropout and input_dbias need a dx");
 }
 
 }  // namespace
@@ -89,6 +88,10 @@ void activate(Context& context, const Activate& args) {
   dispatch(context,
            {"activate", OperationKind::Memory, static_cast<double>(args.pre.elements()), bytes_of({args.pre, args.y})},
            args);
+}
+
+bool has_producer(const LinearBackward& args) {
+  return args.input_activation != Activation::None || args.input_dropout.active() || args.input_dbias;
 }
 
 void linear_backward(Context& context, const LinearBackward& args) {

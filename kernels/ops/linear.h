@@ -67,5 +67,7 @@ struct LinearBackward {
   Gradient input_dbias;  // accumulator dtype, [in], or absent
 };
 void linear_backward(Context& context, const LinearBackward& args);
+// Whether dx becomes the gradient of what stood before x: of its activation, dropout or bias.
+bool has_producer(const LinearBackward& args);
 
 }  // namespace weft
