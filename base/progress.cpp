@@ -26,6 +26,10 @@ std::string format_count(double value) {
   return fmt::format("{:.0f}", value);
 }
 
+std::string counted(int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 Progress::Progress(bool is_rank0, double quiet_seconds)
     : is_rank0_(is_rank0),
       terminal_(isatty(STDERR_FILENO) != 0),

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace weft {
 
@@ -10,6 +11,8 @@ namespace weft {
 std::string format_duration(double seconds);
 // "950", "12.3k", "4.56M".
 std::string format_count(double value);
+// "1 shard", "2 shards": a number of things whose plural ends in s.
+std::string counted(int64_t count, std::string_view noun);
 
 // The console of a long job: on a terminal one line that is rewritten in place; elsewhere whole lines, at most one
 // every `quiet_seconds`.

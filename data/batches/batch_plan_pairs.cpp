@@ -12,6 +12,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/progress.h"
 #include "data/batches/permutation.h"
 
 namespace weft {
@@ -128,8 +129,8 @@ class PairPlan final : public BatchPlan {
   std::string order_text() const override {
     const char* once = mixture_.parts() == 1 ? "each once an epoch" : "each once an epoch of its dataset";
     if (!bucketed()) return fmt::format("pairs{} in random order, {}", mixture_.text(), once);
-    return fmt::format("pairs{} of similar length together, {}, {} group{} a step", mixture_.text(), once,
-                       config_.buckets_per_step, config_.buckets_per_step == 1 ? "" : "s");
+    return fmt::format("pairs{} of similar length together, {}, {} a step", mixture_.text(), once,
+                       counted(config_.buckets_per_step, "group"));
   }
 
  private:

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/progress.h"
 #include "data/dataset/dataset.h"
 #include "data/dataset/shard.h"
 #include "data/tokenizer/tokenizer.h"
@@ -95,10 +96,6 @@ void read_everything(const Dataset& dataset) {
 }
 
 }  // namespace
-
-std::string counted(int64_t count, const char* noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
 
 std::string describe_splits(const Manifest& manifest) {
   const bool pairs = has_two_sides(manifest.kind);

@@ -12,9 +12,6 @@ namespace weft {
 // Describes a prepared directory for `weft inspect`. Opens every split, so that damage to structure is an error.
 std::string describe_dataset(const fs::path& directory);
 
-// "1 document", "2 documents".
-std::string counted(int64_t count, const char* noun);
-
 // A few lines on each split: records, tokens, what was dropped or truncated, unk rate, entropy.
 std::string describe_splits(const Manifest& manifest);
 

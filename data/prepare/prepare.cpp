@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/progress.h"
 #include "data/dataset/dataset.h"
 #include "data/dataset/inspect.h"
 #include "data/prepare/inputs.h"

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/progress.h"
 #include "checkpoint/attachments.h"
 #include "checkpoint/reader.h"
 #include "checkpoint/retention.h"
@@ -75,10 +76,11 @@ void Saves::check_space(bool evaluates) const {
         c.keep_last + c.keep_epochs + (c.keep_best && evaluates ? 1 : 0) + std::ranges::count_if(c.keep_steps, pinned);
     const int64_t copies = once ? 1 : std::max<int64_t>(1, kept + 1 - there);
     try {
-      require_space(directory_.checkpoints(), one * static_cast<uint64_t>(copies),
-                    fmt::format("{} more checkpoint{} of {} bytes ({} that checkpoint.keep_* keep, and one that is "
-                                "written before another is removed)",
-                                copies, copies == 1 ? "" : "s", one, kept));
+      require_space(
+          directory_.checkpoints(), one * static_cast<uint64_t>(copies),
+          fmt::format("{} of {} bytes ({} that checkpoint.keep_* keep, and one that is written before another "
+                      "is removed)",
+                      counted(copies, "more checkpoint"), one, kept));
     } catch (const DataError& error) {
       if (c.on_failure == OnFailure::Stop) throw;
       log_warning("{}", describe(error));

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/progress.h"
 #include "data/prepare/records/record_reader.h"
 #include "data/text/text_input.h"
 
@@ -201,11 +202,10 @@ class CsvReader : public RecordReader {
   bool take_document(TextRecord& record) {
     if (fields_.size() != columns_) {
       const bool few = fields_.size() < columns_;
-      throw BadRecordError(
-          few ? BadRecord::TooFewColumns : BadRecord::Malformed,
-          fmt::format("{}: {} field{}, but the file has {} columns", file_->place(file_->record_line()), fields_.size(),
-                      fields_.size() == 1 ? "" : "s", columns_),
-          "put a field with commas into quotes");
+      throw BadRecordError(few ? BadRecord::TooFewColumns : BadRecord::Malformed,
+                           fmt::format("{}: {}, but the file has {} columns", file_->place(file_->record_line()),
+                                       counted(std::ssize(fields_), "field"), columns_),
+                           "put a field with commas into quotes");
     }
     CsvField& field = fields_[column_];
     if (field.text.empty()) return false;

@@ -13,6 +13,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/progress.h"
 #include "data/prepare/records/block_reader.h"
 #include "data/text/json_fields.h"
 
@@ -156,7 +157,7 @@ class Columns : public RecordRule {
     if (column < needed) {
       throw BadRecordError(
           BadRecord::TooFewColumns,
-          fmt::format("{} tab-separated column{}, but column {} is asked for", column, column == 1 ? "" : "s", needed),
+          fmt::format("{}, but column {} is asked for", counted(column, "tab-separated column"), needed),
           "between columns stand tabs, not commas; data.source_column and data.target_column choose among them");
     }
     return true;
