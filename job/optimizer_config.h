@@ -17,7 +17,6 @@ template <>
 struct EnumNames<OptimizerKind> {
   static constexpr auto kNames = enum_names<OptimizerKind>("adamw", "adam", "sgd");
 };
-static_assert(EnumNames<OptimizerKind>::kNames.size() == enum_size<OptimizerKind>());
 
 // The keys of the section that each kind reads. Every kind reads weight_decay and groups besides.
 inline constexpr auto kAdamKeys = std::to_array<std::string_view>({"beta1", "beta2", "epsilon"});

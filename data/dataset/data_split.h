@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <array>
-#include <string_view>
-#include <utility>
+#include <cstddef>
 
 #include "base/config/fields.h"
 #include "base/enum_table.h"
@@ -13,12 +12,15 @@ namespace weft {
 enum class DataSplit { Train, Valid, Test };
 template <>
 struct EnumNames<DataSplit> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, DataSplit>>(
-      {{"train", DataSplit::Train}, {"valid", DataSplit::Valid}, {"test", DataSplit::Test}});
+  static constexpr auto kNames = enum_names<DataSplit>("train", "valid", "test");
 };
 
 template <class T>
 using BySplit = std::array<T, enum_size<DataSplit>()>;
-inline constexpr BySplit<DataSplit> kSplits = {DataSplit::Train, DataSplit::Valid, DataSplit::Test};
+inline constexpr BySplit<DataSplit> kSplits = [] {
+  BySplit<DataSplit> splits{};
+  for (size_t i = 0; i < splits.size(); ++i) splits[i] = EnumNames<DataSplit>::kNames[i].second;
+  return splits;
+}();
 
 }  // namespace weft
