@@ -124,6 +124,7 @@ std::vector<fs::path> set_aside_later(const fs::path& directory, const fs::path&
     const auto chosen = key(checkpoint);
     later = std::ranges::find_if(all, [&](const fs::path& path) { return !is_complete(path) || key(path) > chosen; });
   }
+  if (later == all.end()) return {};
   const int64_t number = set_aside_number(directory, attempt);
   std::vector<fs::path> moved;
   for (auto at = all.end(); at != later;) {
@@ -136,7 +137,7 @@ std::vector<fs::path> set_aside_later(const fs::path& directory, const fs::path&
     }
     moved.push_back(target);
   }
-  if (!moved.empty()) sync_directory(directory);
+  sync_directory(directory);
   return moved;
 }
 

@@ -22,9 +22,9 @@ struct RunState {
   int64_t target_tokens = 0;
   int64_t skips = 0, skips_in_row = 0;
   int64_t rollbacks = 0;  // returns to an earlier checkpoint after a divergence
-  // Of the best evaluation; its BLEU if evaluation.metric is bleu.
+  // The best evaluation's loss, and its score if a metric of translations decides.
   double best_loss = std::numeric_limits<double>::infinity();
-  std::optional<double> best_score;  // of the best evaluation too, if a metric of translations decides
+  std::optional<double> best_score;
   int64_t best_step = -1;
   int64_t evaluations_since_best = 0;        // stored as "without_gain", its name in the first builds
   bool epoch_end = false;                    // the last step ended an epoch
