@@ -29,13 +29,15 @@ int64_t pairs_of(const EvaluationConfig& config, int64_t all) {
 
 }  // namespace
 
-TranslationEvaluation::TranslationEvaluation(const JobConfig& job, std::shared_ptr<const Dataset> valid)
+TranslationEvaluation::TranslationEvaluation(const JobConfig& job, std::shared_ptr<const Dataset> valid,
+                                             std::shared_ptr<const Tokenizer> source,
+                                             std::shared_ptr<const Tokenizer> target)
     : job_(job),
       search_(search_of(job.evaluation.translation)),
       metric_(job.evaluation.make_metric()),
       valid_(std::move(valid)),
-      source_(valid_->load_source_tokenizer()),
-      target_(valid_->load_target_tokenizer()),
+      source_(std::move(source)),
+      target_(std::move(target)),
       references_{read_references(*valid_, *target_, pairs_of(job.evaluation, valid_->num_pairs()))} {}
 
 TranslationReport TranslationEvaluation::measure(Transformer& model, const std::function<bool()>& give_up) const {

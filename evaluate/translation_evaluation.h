@@ -29,7 +29,8 @@ struct TranslationReport {
 class TranslationEvaluation {
  public:
   // The job must outlive it. Reads the references, which the split must hold (check_validation_text).
-  TranslationEvaluation(const JobConfig& job, std::shared_ptr<const Dataset> valid);
+  TranslationEvaluation(const JobConfig& job, std::shared_ptr<const Dataset> valid,
+                        std::shared_ptr<const Tokenizer> source, std::shared_ptr<const Tokenizer> target);
   // Collective over the model's mesh: replicas share the pairs, and the report is the same on every rank. `give_up` is
   // asked on all ranks alike, before every other batch of pairs; it must return the same to all.
   TranslationReport measure(Transformer& model, const std::function<bool()>& give_up = {}) const;

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/config/writer.h"
 #include "base/log.h"
+#include "checkpoint/attachments.h"
 #include "checkpoint/retention.h"
 #include "data/batches/mixture_report.h"
 #include "job/dataset_checks.h"
@@ -41,11 +42,12 @@ Trainer::Trainer(Context& context, Mesh& mesh, const JobConfig& job, RunOrigin o
       end_(run_end(job, *data_.plan)),
       directory_(job.run_directory(), mesh.world()),
       reporter_(job, context, mesh.world(), end_),
-      saves_(
-          job, setup_, directory_, reporter_, state_,
-          {.job = to_yaml(job), .provenance = run_provenance(origin_, *data_.train), .attachments = data_.tokenizers}),
+      saves_(job, setup_, directory_, reporter_, state_,
+             {.job = to_yaml(job),
+              .provenance = run_provenance(origin_, *data_.train),
+              .attachments = tokenizer_attachments(*data_.source_tokenizer, *data_.target_tokenizer)}),
       algorithms_file_(job, context, mesh.world()) {
-  if (data_.valid) validation_ = std::make_unique<Validation>(job, data_.valid, setup_);
+  if (data_.valid) validation_ = std::make_unique<Validation>(job, data_, setup_);
   check_prompts(job, *data_.source_tokenizer, *data_.target_tokenizer);
 }
 

@@ -32,8 +32,9 @@ CorpusScore evaluated(const JobConfig& job, const fs::path& checkpoint) {
   return evaluate_split(session, options).translation->of(entry.name);
 }
 
-std::shared_ptr<const Dataset> valid_of(const JobConfig& job) {
-  return std::make_shared<const Dataset>(Dataset::open(job.data.directory, DataSplit::Valid));
+TranslationEvaluation evaluation_of(const JobConfig& job, const LoadedModel& loaded) {
+  auto valid = std::make_shared<const Dataset>(Dataset::open(job.data.directory, DataSplit::Valid));
+  return {job, std::move(valid), loaded.source_tokenizer, loaded.target_tokenizer};
 }
 
 TEST_F(TranslationsOfAStep, EqualWeftEvaluateOnItsCheckpoint) {
@@ -63,7 +64,7 @@ TEST_F(TranslationsOfAStep, AreTheSameOnAnyLayout) {
     run_in_process(layout, [&](Mesh& mesh, int) {
       Context context(Device{}, 1);
       const LoadedModel loaded = load_model(context, mesh, job.run_directory());
-      const TranslationEvaluation evaluation(job, valid_of(job));
+      const TranslationEvaluation evaluation = evaluation_of(job, loaded);
       const TranslationReport report = evaluation.measure(*loaded.model);
       EXPECT_EQ(report.score, expected.score()) << layout.dp << " x " << layout.tp;
       EXPECT_EQ(report.signature, expected.signature());
@@ -80,7 +81,7 @@ TEST_F(TranslationsOfAStep, TakeTheFewestPairsThatTheJobAllows) {
     Context context(Device{}, 1);
     Mesh mesh = Mesh::single();
     const LoadedModel loaded = load_model(context, mesh, job.run_directory());
-    return TranslationEvaluation(job, valid_of(job)).measure(*loaded.model).pairs;
+    return evaluation_of(job, loaded).measure(*loaded.model).pairs;
   };
   job.train.max_steps = 1;
   train();

@@ -8,9 +8,10 @@
 
 namespace weft {
 
-Validation::Validation(const JobConfig& job, std::shared_ptr<const Dataset> valid, TrainingSetup& setup)
-    : job_(job), valid_(std::move(valid)), setup_(setup) {
-  if (job.evaluation.translates()) translation_ = std::make_unique<TranslationEvaluation>(job, valid_);
+Validation::Validation(const JobConfig& job, const TrainingData& data, TrainingSetup& setup)
+    : job_(job), valid_(data.valid), setup_(setup) {
+  if (!job.evaluation.translates()) return;
+  translation_ = std::make_unique<TranslationEvaluation>(job, data.valid, data.source_tokenizer, data.target_tokenizer);
 }
 
 // Repeats the evaluation if ranks have measured algorithms meanwhile, so that all of it is computed with the same ones.

@@ -22,7 +22,7 @@ struct ValidationReport {
 class Validation {
  public:
   // The job must outlive it, and so must the setup.
-  Validation(const JobConfig& job, std::shared_ptr<const Dataset> valid, TrainingSetup& setup);
+  Validation(const JobConfig& job, const TrainingData& data, TrainingSetup& setup);
 
   // Collective over the model's mesh, the same on every rank. `give_up` is asked now and then, on all ranks at the same
   // points, and must return the same to all; once it returns true the report is left out.

@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/progress.h"
-#include "checkpoint/attachments.h"
 #include "job/dataset_checks.h"
 #include "kernels/device/tuning.h"
 #include "parallel/agree.h"
@@ -32,7 +31,6 @@ TrainingData open_training_data(const JobConfig& job, Communicator& world) {
   if (data.valid) check_validation(job, *data.valid, world.rank() == 0);
   data.source_tokenizer = data.train->load_source_tokenizer();
   data.target_tokenizer = data.train->load_target_tokenizer();
-  data.tokenizers = tokenizer_attachments(*data.source_tokenizer, *data.target_tokenizer);
   data.plan = make_batch_plan(job.batch, *data.train, static_cast<uint64_t>(job.seed));
   data.reader = make_reader(data.train, {.document_mask = job.data.document_mask});
   return data;

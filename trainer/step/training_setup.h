@@ -21,7 +21,6 @@ struct TrainingData {
   std::shared_ptr<const BatchPlan> plan;
   std::shared_ptr<const SequenceReader> reader;  // reads the plan's sequences from `train`
   std::shared_ptr<const Tokenizer> source_tokenizer, target_tokenizer;
-  std::vector<std::pair<std::string, std::string>> tokenizers;  // file name and text, as checkpoints carry them
 };
 // ConfigError or DataError, on all ranks, if the dataset is missing, damaged, or does not fit the job. The ranks divide
 // the checks of the shards; each opens a shard when it first reads it. Collective.

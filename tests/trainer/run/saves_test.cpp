@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "checkpoint/attachments.h"
 #include "job/dataset_checks.h"
 #include "job/vocabularies.h"
 #include "tests/support/small_disk.h"
@@ -54,7 +55,9 @@ class RunSaves : public testing::Test {
   RunDirectory directory_{run_.directory(), mesh_.world()};
   Reporter reporter_{job_, context_, mesh_.world(), {}};
   RunState state_;
-  Saves saves_{job_, setup_, directory_, reporter_, state_, {.attachments = data_.tokenizers}};
+  Saves saves_{job_,       setup_,
+               directory_, reporter_,
+               state_,     {.attachments = tokenizer_attachments(*data_.source_tokenizer, *data_.target_tokenizer)}};
 };
 
 TEST_F(RunSaves, TheBestStaysUntilItsSuccessorIsCommitted) {
