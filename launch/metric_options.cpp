@@ -3,37 +3,23 @@
 
 #include <fmt/format.h>
 
-#include <set>
-
 #include "launch/help.h"
 
 namespace weft {
-namespace {
-
-// use(entry) once for each option: for the first metric that takes it.
-template <class Use>
-void for_each_option(Use use) {
-  std::set<std::string_view> seen;
-  for (const MetricEntry& entry : metric_table()) {
-    if (seen.insert(entry.option).second) use(entry);
-  }
-}
-
-}  // namespace
 
 void MetricArguments::add_to(CLI::App& command) {
-  for_each_option([&](const MetricEntry& entry) {
+  for (const MetricEntry* entry : metrics_by_option()) {
     command
         .add_option_function<std::vector<std::string>>(
-            fmt::format("--{}", entry.option),
-            [this, option = std::string(entry.option)](const std::vector<std::string>& given) {
+            fmt::format("--{}", entry->option),
+            [this, option = std::string(entry->option)](const std::vector<std::string>& given) {
               std::vector<std::string>& settings = settings_[option];
               settings.insert(settings.end(), given.begin(), given.end());
             },
-            fmt::format("A field of {}, of those below: --{} {}={}", entry.make("", {})->name(), entry.option,
-                        entry.fields().front().key, entry.fields().front().value))
+            fmt::format("A field of {}, of those below: --{} {}={}", entry->make("", {})->name(), entry->option,
+                        entry->fields().front().key, entry->fields().front().value))
         ->type_name("KEY=VALUE");
-  });
+  }
 }
 
 std::string metrics_help() {
@@ -42,9 +28,9 @@ std::string metrics_help() {
     text += fmt::format("  {:7} {}; {} is better\n", entry.name, entry.meaning,
                         entry.better == Better::Lower ? "lower" : "higher");
   }
-  for_each_option([&](const MetricEntry& entry) {
-    text += fmt::format("\nFields of --{}, with their defaults:\n{}", entry.option, fields_text(entry.fields()));
-  });
+  for (const MetricEntry* entry : metrics_by_option()) {
+    text += fmt::format("\nFields of --{}, with their defaults:\n{}", entry->option, fields_text(entry->fields()));
+  }
   return text;
 }
 

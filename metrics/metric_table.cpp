@@ -45,15 +45,6 @@ constexpr auto kMetrics = std::to_array<MetricEntry>({
      made<CharacterErrorRate>, fields_of<CharacterErrorRate>},
 });
 
-template <class Text>
-std::string listed(Text text_of) {
-  std::vector<std::string> texts;
-  for (const MetricEntry& entry : kMetrics) {
-    if (std::string text = text_of(entry); std::ranges::find(texts, text) == texts.end()) texts.push_back(text);
-  }
-  return fmt::format("{}", fmt::join(texts, ", "));
-}
-
 }  // namespace
 
 std::span<const MetricEntry> metric_table() { return kMetrics; }
@@ -61,8 +52,9 @@ std::span<const MetricEntry> metric_table() { return kMetrics; }
 const MetricEntry& find_metric(std::string_view name) {
   const auto found = std::ranges::find(kMetrics, name, &MetricEntry::name);
   if (found != kMetrics.end()) return *found;
-  throw ConfigError(fmt::format("there is no metric {}", name),
-                    "one of " + listed([](const MetricEntry& entry) { return std::string(entry.name); }));
+  std::vector<std::string_view> names;
+  for (const MetricEntry& entry : kMetrics) names.push_back(entry.name);
+  throw ConfigError(fmt::format("there is no metric {}", name), fmt::format("one of {}", fmt::join(names, ", ")));
 }
 
 std::shared_ptr<const Metric> make_metric(const MetricEntry& entry, const MetricSettings& settings) {
@@ -71,8 +63,19 @@ std::shared_ptr<const Metric> make_metric(const MetricEntry& entry, const Metric
                     given == settings.end() ? std::vector<std::string>{} : given->second);
 }
 
+std::vector<const MetricEntry*> metrics_by_option() {
+  std::vector<const MetricEntry*> firsts;
+  for (const MetricEntry& entry : kMetrics) {
+    const auto of_option = [&](const MetricEntry* first) { return first->option == entry.option; };
+    if (std::ranges::none_of(firsts, of_option)) firsts.push_back(&entry);
+  }
+  return firsts;
+}
+
 std::string metric_options() {
-  return listed([](const MetricEntry& entry) { return fmt::format("--{}", entry.option); });
+  std::vector<std::string> options;
+  for (const MetricEntry* entry : metrics_by_option()) options.push_back(fmt::format("--{}", entry->option));
+  return fmt::format("{}", fmt::join(options, ", "));
 }
 
 }  // namespace weft

@@ -35,6 +35,8 @@ const MetricEntry& find_metric(std::string_view name);
 // The entry's metric with the settings of its option. ConfigError, with "--OPTION KEY=VALUE", for one that does not
 // fit.
 std::shared_ptr<const Metric> make_metric(const MetricEntry& entry, const MetricSettings& settings);
+// Each option once, as the first metric that takes it.
+std::vector<const MetricEntry*> metrics_by_option();
 // "--bleu, --chrf, --ter"
 std::string metric_options();
 
