@@ -57,8 +57,8 @@ class Transformer {
   // How the residual stream's tokens are divided in training and evaluation, for pack_tokens().
   ResidualPart residual_part() const { return shards_.residual_part(); }
 
-  // Buffers and constant tables; then initialise() the registry or load a checkpoint.
   void freeze_all_but_adapters();
+  // Makes buffers and constant tables; then initialise() the registry or load a checkpoint.
   void allocate(Precision precision, Purpose purpose, const Sharding& sharding = {});
 
   // Runs forward to the loss. If the tape records, also computes the output layer's gradients, scaled by the step's

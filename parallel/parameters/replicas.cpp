@@ -43,7 +43,7 @@ void require_equal_replicas(const ParameterRegistry& registry, int64_t step) {
       if (p->spec().placement.dim(grid.axis)) continue;
       replicated = digest(context, p->value(), static_cast<uint64_t>(replicated));
     }
-    require_equal(registry.mesh().on(grid.axis), replicated, step, "weights, of those that the axis does not divide");
+    require_equal(registry.mesh().on(grid.axis), replicated, step, "weights that the axis does not divide");
   }
 }
 
