@@ -154,7 +154,7 @@ void cross_entropy_rebase(const CrossEntropyRebase& args) {
   const A *most = args.row_max.device_data<A>(), *whole = args.whole_max.device_data<A>();
   A* sum = args.row_sum.device_data<A>();
   for (int64_t r = 0; r < args.row_sum.elements(); ++r) {
-    sum[r] = formulas::rebased_sum(sum[r], most[r], whole[r]);
+    formulas::rebase_sum(sum[r], most[r], whole[r]);
   }
 }
 

@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(kRowThreads) cross_entropy_chunk_stats(const C
 
 __global__ void cross_entropy_rebase(const float* most, const float* whole, float* sum, int64_t rows) {
   const int64_t r = thread_index();
-  if (r < rows) sum[r] = formulas::rebased_sum(sum[r], most[r], whole[r]);
+  if (r < rows) formulas::rebase_sum(sum[r], most[r], whole[r]);
 }
 
 __global__ void cross_entropy_losses(const int32_t* targets, const float* most, const float* sum, const float* target,

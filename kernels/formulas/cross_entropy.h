@@ -55,11 +55,11 @@ WEFT_HOST_DEVICE inline A target_logit_of_chunk(const A* row, int32_t target, in
   return target >= 0 && column >= 0 && column < valid ? row[column] : A{0};
 }
 
-// A chunk's sum of exponentials below the maximum of the whole row. A chunk without columns has the maximum -inf and
-// the sum 0, and the whole row may have the same.
+// Scales a chunk's sum of exponentials to the maximum of the whole row; a row whose maximum lies in the chunk is not
+// written. A chunk without columns has the maximum -inf and the sum 0, and the whole row may have the same.
 template <class A>
-WEFT_HOST_DEVICE inline A rebased_sum(A sum, A most, A whole_most) {
-  return most == whole_most ? sum : sum * std::exp(most - whole_most);
+WEFT_HOST_DEVICE inline void rebase_sum(A& sum, A most, A whole_most) {
+  if (most != whole_most) sum *= std::exp(most - whole_most);
 }
 
 }  // namespace weft::formulas

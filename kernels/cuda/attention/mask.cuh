@@ -70,14 +70,15 @@ struct AttentionDropout {
   };
   __device__ Row row(int64_t r) const { return {mask.positions[r], mask.sequences[r]}; }
 
-  // A bit for each of the 8 keys of a Philox call, set if the weight is kept.
+  // A bit for each of a Philox call's keys, set if the weight is kept. What follows lays out eight of them a call.
+  static_assert(formulas::kDrawsOfCall == 8);
   __device__ uint32_t kept(Row row, int key) const {
     const DropoutMask::Draws draws =
         mask.draws(static_cast<uint32_t>(key / formulas::kDrawsOfCall), static_cast<uint32_t>(row.position),
                    static_cast<uint32_t>(row.sequence), head);
     uint32_t bits = 0;
 #pragma unroll
-    for (int i = 0; i < 8; ++i) bits |= static_cast<uint32_t>(!formulas::is_dropped(draws[i], mask.threshold)) << i;
+    for (int i = 0; i < formulas::kDrawsOfCall; ++i) bits |= static_cast<uint32_t>(!formulas::is_dropped(draws[i], mask.threshold)) << i;
     return bits;
   }
 
