@@ -10,17 +10,11 @@
 #include "checkpoint/background_job.h"
 #include "checkpoint/header.h"
 #include "checkpoint/parts/stretch.h"
+#include "checkpoint/save_states.h"
 #include "kernels/transfer.h"
 #include "parallel/communicator.h"
 
 namespace weft {
-
-// The state of the save under way, summed over the ranks in the control all-reduce of each step.
-struct SaveStates {
-  double written = 0;    // ranks that have written their part
-  double failed = 0;     // ranks that failed; rank 0 also if it could not commit
-  double committed = 0;  // 1 once rank 0 has committed
-};
 
 // A committed checkpoint, and on rank 0 its cost: seconds of the slowest rank, bytes of all parts.
 struct SavedCheckpoint {

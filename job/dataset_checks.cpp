@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "checkpoint/reader.h"
 #include "data/batches/loader.h"
 #include "data/prepare/prepare.h"
 #include "data/tokenizer/file_names.h"

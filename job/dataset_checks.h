@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "checkpoint/reader.h"
 #include "data/batches/batch_plan.h"
 #include "data/dataset/dataset.h"
 #include "job/job.h"
 
 namespace weft {
+
+class Checkpoint;
 
 // The longest sequence of `where` fits the model's positions; ConfigError that advises to raise them, or `otherwise`.
 void check_longest(int64_t longest, const JobConfig& job, const std::string& where, const std::string& otherwise);

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "checkpoint/locate.h"
 #include "checkpoint/parameters.h"
+#include "checkpoint/reader.h"
 #include "job/migration.h"
 #include "kernels/device/tuning.h"
 

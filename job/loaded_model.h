@@ -2,7 +2,6 @@
 #pragma once
 #include <memory>
 
-#include "checkpoint/reader.h"
 #include "checkpoint/run_state.h"
 #include "data/tokenizer/tokenizer.h"
 #include "job/job.h"

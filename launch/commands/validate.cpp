@@ -4,6 +4,7 @@
 #include "base/config/writer.h"
 #include "base/log.h"
 #include "base/output.h"
+#include "checkpoint/reader.h"
 #include "data/batches/mixture_report.h"
 #include "data/prepare/prepare.h"
 #include "data/tokenizer/tokenizer.h"

@@ -6,6 +6,7 @@
 
 #include "base/config/writer.h"
 #include "checkpoint/parameters.h"
+#include "checkpoint/reader.h"
 #include "checkpoint/whole_writer.h"
 #include "checkpoint/writer.h"
 #include "data/tokenizer/formats/hugging_face.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "checkpoint/writer.h"
+#include "checkpoint/save_states.h"
 #include "parallel/communicator.h"
 #include "trainer/step/stragglers.h"
 
