@@ -10,12 +10,12 @@
 
 namespace weft {
 
-// The algorithms that the run's device had measured (kernels/device/tuning.h), if it measures any.
+// The algorithms that the run's device has measured (kernels/device/tuning.h), if it measures any.
 inline constexpr const char* kAlgorithmsAttachment = "algorithms.json";
 
 bool has_attachment(const CheckpointManifest& manifest, std::string_view name);
 
-// Names and texts of a checkpoint's tokenizers; a language model attaches the same one twice.
+// Names and texts of a checkpoint's tokenizers. A language model attaches one tokenizer under both names.
 std::vector<std::pair<std::string, std::string>> tokenizer_attachments(const Tokenizer& source,
                                                                        const Tokenizer& target);
 

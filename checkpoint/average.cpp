@@ -37,7 +37,7 @@ std::vector<fs::path> checkpoints_to_average(const std::vector<fs::path>& paths,
 
 namespace {
 
-// A mean has a meaning only over the same tensors and the same meaning of token ids.
+// A mean is meaningful only over checkpoints with the same tensors and the same meaning of token ids.
 void check_same_model(const Checkpoint& one, const Checkpoint& other) {
   const auto text = [](const Checkpoint& c) { return c.path().string(); };
   require<DataError>(one.tensors() == other.tensors(),

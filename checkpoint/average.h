@@ -7,8 +7,8 @@
 
 namespace weft {
 
-// The checkpoints that a user's paths mean. A path is a checkpoint, or a run directory, which means its last
-// `last_epochs` end-of-epoch checkpoints (0: all its checkpoints). DataError if a path means no checkpoint.
+// The checkpoints that a user's paths stand for. A path is a checkpoint, or a run directory, which stands for its last
+// `last_epochs` end-of-epoch checkpoints (0: all its checkpoints). DataError if there is no checkpoint at a path.
 std::vector<fs::path> checkpoints_to_average(const std::vector<fs::path>& paths, int64_t last_epochs);
 
 // Writes a checkpoint with the mean of the master weights (summed in f64) and the manifest of the last one. It holds no

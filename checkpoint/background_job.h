@@ -9,7 +9,7 @@
 
 namespace weft {
 
-// Runs work on its own thread, one piece at a time: a save beside the training.
+// Runs one piece of work at a time on its own thread, such as a save during training.
 class BackgroundJob {
  public:
   ~BackgroundJob();
@@ -17,9 +17,9 @@ class BackgroundJob {
   void start(std::function<void()> work);
   bool ended() const;
   void wait();
-  // True if the work has ended by then.
+  // Waits for `time` at most. True if the work has ended.
   bool wait_for(std::chrono::milliseconds time);
-  // The message of what the last work threw, once it has ended; "" if it threw nothing.
+  // The message of the exception that the last work threw, once the work has ended; "" if it threw none.
   const std::string& failure() const { return failure_; }
 
  private:

@@ -11,8 +11,8 @@
 namespace weft {
 namespace {
 
-// Swaps the names of two directories. If the file system cannot do that at once (NFS), clear_unfinished() repairs the
-// state that a kill in between leaves.
+// Swaps the names of two directories. If the file system cannot do that atomically (NFS), clear_unfinished() repairs
+// the state that a kill in between leaves.
 void exchange_durably(const fs::path& one, const fs::path& other) {
   if (::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0) {
     return sync_directory(other.parent_path());

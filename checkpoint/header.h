@@ -8,7 +8,7 @@
 
 namespace weft {
 
-// The contents of a checkpoint besides tensors; the same on every rank.
+// The contents of a checkpoint besides tensors, equal on every rank.
 struct CheckpointHeader {
   int64_t step = 0;
   int64_t sequence = 0;  // place in the order of saves of the run directory
@@ -21,19 +21,19 @@ struct CheckpointHeader {
   std::vector<std::pair<std::string, std::string>> attachments;  // name, text
 };
 
-// The header of a committed checkpoint, for one that is derived from it.
+// The header of a committed checkpoint, for a checkpoint that is derived from it.
 CheckpointHeader header_of(const fs::path& checkpoint, const CheckpointManifest& manifest);
 
 fs::path checkpoint_path(const fs::path& directory, int64_t step);  // DIR/step-00001000
-// The directory that an attempt writes, as DIR/step-00001000.2.tmp: no other attempt writes there.
+// The directory that an attempt writes, DIR/step-00001000.2.tmp. No other attempt writes there.
 fs::path unfinished_path(const fs::path& checkpoint, int64_t attempt);
 // rank-00000.h5, the file of a rank's arrays.
 std::string part_name(int rank);
 
-// Writes attachments and then the manifest, which makes a checkpoint of `directory`. Its parts are already written.
+// Writes attachments and then the manifest, which makes `directory` a checkpoint. The parts must be written already.
 void write_manifest(const fs::path& directory, const CheckpointHeader& header, std::vector<CheckpointFile> parts);
-// write_manifest(), then renames the directory to the checkpoint's name. An older checkpoint of the same step, perhaps
-// the only one of the run, stays until the new one has its name.
+// Calls write_manifest(), then renames the directory to the checkpoint's name. An older checkpoint of the same step,
+// perhaps the only one of the run, stays until the new one has its name.
 void commit_checkpoint(const fs::path& temporary, const fs::path& target, const CheckpointHeader& header,
                        std::vector<CheckpointFile> parts);
 

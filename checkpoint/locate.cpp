@@ -11,10 +11,10 @@
 namespace weft {
 namespace {
 
-// The directory that holds the checkpoints: a run's folder of them, or `path` itself.
+// The directory that holds the checkpoints: the run's folder of checkpoints, or `path` itself.
 fs::path folder_at(const fs::path& path) { return is_run_directory(path) ? checkpoints_folder(path) : path; }
 
-// What is there in place of a checkpoint; "" if that is unknown.
+// The end of a message that says what `path` is instead of a checkpoint; "" if that is unknown.
 std::string_view other_kind(const fs::path& path) {
   if (!fs::exists(path)) return ": it does not exist";
   if (!fs::is_directory(path)) return ": it is a file";

@@ -36,7 +36,7 @@ CheckpointFile file_from_json(const Json& json, int version) {
   return file;
 }
 
-// Sizes are 0 if the manifest states no layout. An axis that it leaves out is newer than the manifest and had size 1.
+// Sizes are 0 if the manifest states no layout. An axis missing from the layout is newer than it and had size 1.
 MeshLayout layout_from(const Json& body) {
   MeshLayout layout;
   const bool stated = body.contains("layout");

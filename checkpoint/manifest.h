@@ -14,14 +14,14 @@
 
 namespace weft {
 
-// The file of one rank's arrays, and where in it the index of what they hold lies.
+// The file of one rank's arrays, and the place of its index (checkpoint/parts/part_index.h).
 struct CheckpointFile {
   std::string name;  // rank-00000.h5, within the checkpoint's directory
   uint64_t bytes = 0;
   struct {
     uint64_t offset = 0, bytes = 0, hash = 0;
   } index;
-  std::shared_ptr<const PartIndex> listed;  // format 1, whose manifest holds it
+  std::shared_ptr<const PartIndex> listed;  // the index in format 1, whose manifest holds it
 };
 
 // A small file in the checkpoint, such as a tokenizer.
@@ -36,15 +36,15 @@ fs::path manifest_path(const fs::path& checkpoint);
 // True if a directory is a committed checkpoint: it has a manifest, which is not read.
 bool has_manifest(const fs::path& checkpoint);
 
-// The manifest, written last: a directory without it is not a checkpoint. It grows by a line per rank: the index of
-// what lies in a rank's file is in that file.
+// The manifest is written last: a directory without a manifest is not a checkpoint. It has a line per rank; the index
+// of a rank's arrays is in the rank's file.
 struct CheckpointManifest {
   static constexpr int kVersion = 2;
   int64_t step = 0;
-  // Place in the order of saves of a run directory: higher than that of any checkpoint that was there when this save
+  // Place in the order of saves of a run directory: higher than that of any checkpoint that existed when this save
   // began. 0 in checkpoints of builds that did not store it.
   int64_t sequence = 0;
-  int64_t attempt = 0;                 // the attempt of the run that saved it
+  int64_t attempt = 0;                 // the attempt of the run that saved the checkpoint
   nlohmann::ordered_json state;        // a RunState: run_state_of()
   std::string job;                     // the resolved job, YAML
   nlohmann::ordered_json fingerprint;  // the run's numerics
@@ -59,7 +59,7 @@ std::string checkpoint_manifest_text(const CheckpointManifest& manifest);
 // DataError with the path and the reason.
 CheckpointManifest parse_checkpoint_manifest(std::string_view text, const fs::path& path);
 CheckpointManifest read_checkpoint_manifest(const fs::path& checkpoint);
-// The text of a manifest; DataError if the directory is no checkpoint.
+// The text of a manifest; DataError if the directory is not a checkpoint.
 std::string read_manifest_text(const fs::path& checkpoint);
 // DataError unless all files are there with the sizes that they were written with.
 void check_files(const fs::path& checkpoint, const CheckpointManifest& manifest);
@@ -76,7 +76,7 @@ std::string read_attachment(const fs::path& checkpoint, const CheckpointManifest
 void verify_attachments(const fs::path& checkpoint, const CheckpointManifest& manifest);
 void verify_arrays(const fs::path& checkpoint, const CheckpointManifest& manifest,
                    const std::function<void()>& on_progress = {}, int reader = 0, int readers = 1);
-// Attachments and arrays.
+// Verifies the attachments and the arrays.
 void verify_checkpoint(const fs::path& checkpoint, const CheckpointManifest& manifest,
                        const std::function<void()>& on_progress = {});
 

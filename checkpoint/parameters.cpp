@@ -50,7 +50,7 @@ std::vector<TensorBox> master_boxes(const ParameterRegistry& registry) {
 
 namespace {
 
-// The owned range of the layout that an element lies in.
+// The index of the owned range that holds an element.
 size_t range_of(const FlatLayout& layout, int64_t element) {
   const auto at = std::ranges::find_if(
       layout.owned, [&](const FlatRange& owned) { return owned.begin <= element && element < owned.end; });
@@ -87,8 +87,8 @@ std::vector<OwnedArray> owned_arrays(const ParameterRegistry& registry, std::spa
                   [&](const Parameter& p) { return registry.counts(p); });
 }
 
-// The first rank of a replica writes a part of every parameter. If the replicas divide the buffers, all own equally
-// much except for padding.
+// The first rank of a replica writes a part of every parameter. If the replicas divide the buffers, all own equal
+// amounts except for padding.
 uint64_t largest_part_bytes(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers) {
   uint64_t most = 0;
   const int replicas = registry.layout().sharded() ? 1 : registry.mesh().dp().size();

@@ -25,7 +25,7 @@ namespace {
 
 constexpr int64_t kUnreadable = std::numeric_limits<int64_t>::max();
 
-// Reads the sequence number alone, and checks nothing else.
+// Reads only the sequence number, and checks nothing else.
 int64_t sequence_of(const fs::path& checkpoint) {
   try {
     const fs::path path = manifest_path(checkpoint);
@@ -127,7 +127,7 @@ std::vector<std::pair<std::string, Shape>> Checkpoint::tensors(const std::string
 
 namespace {
 
-// A box being read: into its own memory if that is on the host, else into a copy that is uploaded once complete.
+// A box being read: its memory is filled if that is on the host, or else a copy, which is uploaded once complete.
 class Filling {
  public:
   Filling(Context& context, const TensorBox& box) : context_(context), box_(box) {}
@@ -163,7 +163,7 @@ class Wanted {
   const std::vector<Filling>& fillings() const { return fillings_; }
   bool all_full() const { return std::ranges::all_of(fillings_, &Filling::full); }
 
-  // Calls work(filling) for every box that overlaps a box of a stretch, until it returns true. Returns whether it did.
+  // Calls work(filling) for every box that overlaps a box of a stretch, until it returns true. True if one call did.
   template <class Do>
   bool any(const std::string& buffer, const Stretch& of, const Box& box, const Do& work) {
     const auto at = by_tensor_.find({buffer, of.name});

@@ -20,39 +20,39 @@ namespace weft {
 bool is_step_name(std::string_view name);
 constexpr std::string_view kUnfinished = ".tmp";
 
-// Committed checkpoints of a run directory in no order: directories step-N with a manifest, which is not read.
+// Committed checkpoints of a run directory in any order: directories step-N with a manifest, which is not read.
 std::vector<fs::path> committed_directories(const fs::path& directory);
 
-// The sort key of a checkpoint with this sequence number, in the order of saves. It has the length of the name, since
+// The sort key of a checkpoint with this sequence number, in the order of saves. It includes the length of the name:
 // steps of more than eight digits do not sort by name alone.
 using SaveOrder = std::tuple<int64_t, size_t, std::string>;
 SaveOrder save_order(int64_t sequence, const fs::path& checkpoint);
 
-// committed_directories() in the order of saves, the oldest first: by sequence number, after those without one, which
-// are in the order of steps. A checkpoint whose manifest cannot be read counts as the newest, so that a search for the
-// newest reports it. Tensors are not read.
+// committed_directories() in the order of saves, the oldest first: those without a sequence number in the order of
+// steps, then the others by number. A checkpoint whose manifest cannot be read counts as the newest, so that a search
+// for the newest reports it. Tensors are not read.
 std::vector<fs::path> list_checkpoints(const fs::path& directory);
 
-// The sequence number for the next save in a directory: above those of all checkpoints there, set aside or not.
+// The sequence number for the next save in a directory: above those of all checkpoints in it, also those set aside.
 int64_t next_sequence(const fs::path& directory);
 
 // A committed checkpoint, opened: its manifest is checked, its tensors are not read.
 class Checkpoint {
  public:
   static Checkpoint open(const fs::path& path);
-  // Collective: rank 0 reads the manifest and checks the files for all. All ranks throw what it throws.
+  // Collective: rank 0 reads the manifest and checks the files for all ranks. All ranks throw what rank 0 throws.
   static Checkpoint open(const fs::path& path, Communicator& world);
   const fs::path& path() const { return path_; }
   const CheckpointManifest& manifest() const { return manifest_; }
 
-  // How much of the files was read.
+  // The amount of data that was read.
   struct Read {
     uint64_t bytes = 0;  // array bytes
     int files = 0;       // files whose index was read
   };
   // Fills the boxes from the checkpoint's arrays, whatever layout wrote them. Only blocks that hold a part of a box are
   // read, and their checksums are compared. Files are searched in the order in which they are likely to hold what the
-  // rank of `mesh` needs, until it has all. DataError if a tensor is missing, has another shape or dtype, or is
+  // rank of `mesh` needs, until all is found. DataError if a tensor is missing, has another shape or dtype, or is
   // damaged. `on_progress` is called after every few megabytes.
   Read read(Context& context, const std::vector<TensorBox>& boxes, const std::function<void()>& on_progress = {},
             const Mesh* mesh = nullptr) const;
@@ -68,7 +68,7 @@ class Checkpoint {
   CheckpointManifest manifest_;
 };
 
-// The newest checkpoint whose every array is intact; damaged ones are logged and skipped. Nothing if no checkpoint is
+// The newest checkpoint whose every array is intact; damaged ones are logged and skipped. nullopt if no checkpoint is
 // intact.
 std::optional<Checkpoint> latest_valid(const fs::path& directory, const std::function<void()>& on_progress = {});
 

@@ -98,8 +98,8 @@ namespace {
 
 constexpr std::string_view kSetAside = ".before-";
 
-// A number, `attempt` or higher, that no checkpoint in `directory` bears that was set aside: a run that rolls back
-// twice in one attempt renames nothing over what it set aside before.
+// A number, `attempt` or higher, that no checkpoint set aside in `directory` has: a run that rolls back twice in one
+// attempt must not rename over the checkpoints that it set aside before.
 int64_t set_aside_number(const fs::path& directory, int64_t attempt) {
   for (const auto& entry : fs::directory_iterator(directory)) {
     const std::string name = entry.path().filename();

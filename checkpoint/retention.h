@@ -16,10 +16,10 @@ struct KeptCheckpoint {
 };
 
 struct RetentionRule {
-  int64_t keep_last = 1;             // number of the latest that are kept; at least one is
-  int64_t keep_epochs = 0;           // number of the latest epoch ends that are kept too
-  std::optional<int64_t> best_step;  // kept too
-  std::vector<int64_t> keep_steps;   // kept too: the user's choice
+  int64_t keep_last = 1;             // number of latest checkpoints that are kept; at least 1
+  int64_t keep_epochs = 0;           // number of latest epoch ends that are kept too
+  std::optional<int64_t> best_step;  // step of the best checkpoint, which is kept too
+  std::vector<int64_t> keep_steps;   // steps that the user keeps too
 };
 
 // The checkpoints of `all`, which are in the order of saves, that the rule does not keep.
@@ -36,7 +36,7 @@ void apply_retention(const fs::path& directory, const RetentionRule& rule);
 void clear_unfinished(const fs::path& directory);
 
 // Renames the checkpoints that were saved after `checkpoint` to step-N.before-NUMBER, so that a run that resumes from
-// `checkpoint` is not mixed with what followed it before; all of them if `checkpoint` lies in another directory. NUMBER
+// `checkpoint` is not mixed with later checkpoints; all of them if `checkpoint` lies in another directory. NUMBER
 // is `attempt`, or higher if that would rename over checkpoints that were set aside before. Checkpoints that are set
 // aside no longer belong to the run: it neither resumes from them nor deletes them. Returns the new paths, newest
 // first; DataError if one cannot be renamed.

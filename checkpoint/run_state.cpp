@@ -49,7 +49,7 @@ RunState run_state_from(const Json& json, const std::string& where) {
     s.best_step = integer_from<int64_t>(json.at("best_step"));
     s.evaluations_since_best = integer_from<int64_t>(json.at("without_gain"));
     s.epoch_end = json.at("epoch_end").get<bool>();
-    // Checkpoints of the first builds have none of these.
+    // Checkpoints of the first builds lack the following fields.
     s.evaluation_left = json.value("evaluation_left", false);
     s.rollbacks = integer_or<int64_t>(json, "rollbacks", 0);
     const Json score = json.value("best_score", json.value("best_bleu", Json()));  // its name in earlier builds

@@ -8,7 +8,7 @@ namespace weft {
 
 uint64_t checkpoint_bytes(int64_t elements, int64_t element_bytes, int64_t buffers, int64_t tensors, int64_t parts) {
   // Per part: HDF5's structure, and a line in the manifest. Per tensor: its box in a part's index and its stretches
-  // there; tensors that are cut between parts have a few more.
+  // there. Tensors that are cut between parts have a few more stretches.
   constexpr int64_t kPart = 8 << 10, kTensor = 400, kFixed = 32 << 10;
   const int64_t hashes = elements * element_bytes / static_cast<int64_t>(PartIndex::kBlock) * 20;
   return static_cast<uint64_t>(buffers * (elements * element_bytes + hashes + tensors * kTensor) + parts * kPart +

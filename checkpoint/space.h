@@ -12,7 +12,7 @@ namespace weft {
 uint64_t checkpoint_bytes(int64_t elements, int64_t element_bytes, int64_t buffers, int64_t tensors, int64_t parts);
 
 // DataError if the file system that holds `directory` has less than `needed` bytes free for this user; the message
-// names the directory and both numbers, and `what`, which they are needed for. Quotas are not considered.
+// names the directory, both numbers, and `what` needs the bytes. Quotas are not considered.
 void require_space(const fs::path& directory, uint64_t needed, const std::string& what);
 
 }  // namespace weft

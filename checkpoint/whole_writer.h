@@ -15,8 +15,8 @@ struct WholeTensor {
   Shape shape;
 };
 
-// Writes the committed checkpoint `out`, a NewDirectory, in one process: `fill` gives the values of each tensor in
-// turn, so that only one is in memory at a time. If anything fails, nothing is left behind.
+// Writes the committed checkpoint `out`, a NewDirectory, in one process: `fill` gives the values of one tensor after
+// the other, so that only one is in memory at a time. After an error no file is left behind.
 void write_whole_checkpoint(const fs::path& out, const CheckpointHeader& header,
                             const std::vector<WholeTensor>& tensors,
                             const std::function<void(const WholeTensor&, std::span<float>)>& fill);

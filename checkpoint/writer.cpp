@@ -39,7 +39,7 @@ CheckpointWriter::CheckpointWriter(fs::path directory, Context& context, Communi
 CheckpointWriter::~CheckpointWriter() { cancelled_ = true; }
 
 // One block holds all copies, since pinned memory is slow to allocate. Its pages are touched here, so that a system
-// that has not enough of them fails now.
+// without enough of them fails now.
 void CheckpointWriter::reserve(std::span<const OwnedArray> owned) {
   const uint64_t bytes = bytes_in_pages(owned);
   if (memory_ && bytes <= part_bytes_) return;
@@ -150,7 +150,7 @@ std::optional<SavedCheckpoint> CheckpointWriter::advance(const SaveStates& sums)
   return std::nullopt;
 }
 
-// It takes 80 bytes per rank.
+// Gathers 80 bytes per rank.
 std::vector<CheckpointWriter::Part> CheckpointWriter::gather_parts() const {
   const CheckpointFile& file = part_.file;
   std::vector<double> mine;
@@ -199,7 +199,7 @@ void CheckpointWriter::commit(std::vector<Part> parts) {
   saved_.commit_seconds = seconds_since(began);
 }
 
-// Every rank's job must have ended before rank 0 removes their files.
+// Every rank's job must have ended before rank 0 removes the ranks' files.
 void CheckpointWriter::fail() {
   cancelled_ = true;
   job_.wait();

@@ -20,18 +20,18 @@ namespace weft {
 struct SavedCheckpoint {
   fs::path path;
   double copy_seconds = 0;    // until the copy was complete
-  double write_seconds = 0;   // hashing, writing and syncing it
+  double write_seconds = 0;   // to hash, write and sync the copy
   double commit_seconds = 0;  // manifest, renames, and after_commit
   double bytes = 0;
 };
 
-// Writes checkpoints of all ranks in two phases, beside the training. start() has the arrays that this rank owns
-// copied, and returns; before they are written to, await_snapshots() is called. A thread of each rank waits for the
-// copy, writes it to DIR/step-N.ATTEMPT.tmp/rank-R.h5 in pieces and syncs them. Once every rank has written, rank 0's
-// thread writes the manifest and renames the directory. The caller sums who has written, failed or committed over the
-// ranks and passes the sums to advance(). If a rank fails the others stop, the .tmp directory is deleted, and the error
-// names the reason; earlier checkpoints stay. One save at a time; the arrays' tensors stay until it has ended. The
-// destructor abandons a save under way after the current piece.
+// Writes checkpoints of all ranks in two phases, while training continues. start() begins to copy the arrays that this
+// rank owns, and returns; await_snapshots() must be called before the arrays change. A thread of each rank waits for
+// the copy, writes it to DIR/step-N.ATTEMPT.tmp/rank-R.h5 in pieces and syncs them. Once every rank has written, rank
+// 0's thread writes the manifest and renames the directory. The caller sums states() over the ranks and passes the
+// sums to advance(). If a rank fails the others stop, the .tmp directory is deleted, and the error names the reason;
+// earlier checkpoints stay. One save runs at a time; the arrays' tensors must exist until it has ended. The destructor
+// abandons a save under way after the current piece.
 class CheckpointWriter {
  public:
   CheckpointWriter(fs::path directory, Context& context, Communicator& world);
@@ -39,8 +39,8 @@ class CheckpointWriter {
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-  // Allocates the memory for copies of such arrays, which is kept from one save to the next. MemoryError if there is
-  // not enough.
+  // Allocates the memory for copies of the arrays, which is kept from one save to the next. MemoryError if there is not
+  // enough.
   void reserve(std::span<const OwnedArray> owned);
   // `after_commit` runs on rank 0's thread; its errors are warnings.
   void start(CheckpointHeader header, const std::vector<OwnedArray>& owned, std::function<void()> after_commit = {});
@@ -49,13 +49,13 @@ class CheckpointWriter {
   // Collective: advances the save as the sums of all ranks' states() allow, which are the same on every rank. Returns
   // the checkpoint once it is committed; the same DataError on every rank if the save failed.
   std::optional<SavedCheckpoint> advance(const SaveStates& sums);
-  // Collective: advances the save until it has ended, with sums of its own.
+  // Collective: sums states() itself, and advances the save until it has ended.
   SavedCheckpoint finish();
 
  private:
   enum class Phase : uint8_t { Idle, Writing, Committing };
   class Cancelled {};
-  // What a rank sends rank 0 about its part.
+  // The facts about its part that a rank sends to rank 0.
   struct Part {
     CheckpointFile file;
     double copy_seconds = 0, write_seconds = 0;
@@ -83,13 +83,13 @@ class CheckpointWriter {
   Phase phase_ = Phase::Idle;
   CheckpointHeader header_;
   std::function<void()> after_commit_;
-  std::vector<StoredArray> arrays_;  // they lie in memory_, each at a page boundary
+  std::vector<StoredArray> arrays_;  // stored in memory_, each at a page boundary
   std::unique_ptr<Snapshot> snapshot_;
   uint64_t part_bytes_ = 0;
-  Part part_;              // once it is written
-  SavedCheckpoint saved_;  // rank 0, once it is committed
+  Part part_;              // set once the part is written
+  SavedCheckpoint saved_;  // set on rank 0 once the checkpoint is committed
   std::atomic<bool> cancelled_{false};
-  std::atomic<uint64_t> pieces_{0};  // written by the job so far
+  std::atomic<uint64_t> pieces_{0};  // pieces written by the job so far
   int still_ = 0;                    // seconds in which finish() saw no new piece
   BackgroundJob job_;                // destroyed first
 };

@@ -35,7 +35,7 @@ class ArrayReader {
     for (uint64_t at = block.begin; at < block.end; at += kPiece) work(ByteRange{at, std::min(at + kPiece, block.end)});
   }
 
-  // Calls work(stretch, box, the box's first byte in the array) until it returns true. Returns whether it did.
+  // Calls work(stretch, box, the box's first byte in the array) until it returns true. True if one call did.
   template <class Do>
   bool any_box(const ByteRange& bytes, const Do& work) const {
     const auto begin = static_cast<int64_t>(bytes.begin / width_), end = static_cast<int64_t>(bytes.end / width_);
@@ -87,7 +87,7 @@ class ArrayReader {
   const File& file_;
   const StoredArray& array_;
   uint64_t block_bytes_, width_, bytes_;
-  std::vector<int64_t> begins_;  // where each stretch begins in the array
+  std::vector<int64_t> begins_;  // first element of each stretch, counted in the array
   std::vector<std::byte> memory_;
 };
 

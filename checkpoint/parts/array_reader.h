@@ -7,17 +7,17 @@
 
 namespace weft {
 
-// A box of a stretch's tensor.
+// Callbacks that receive a box of a stretch's tensor.
 using NeedBox = std::function<bool(const Stretch& of, const Box& box)>;
 using UseBox = std::function<void(const Stretch& of, const Box& box, const std::byte* bytes)>;
 
-// Reads the blocks of an array that hold something of a box that is needed, a MiB at a time so that memory never holds
-// a second copy of a tensor, gives the boxes in it to `use`, and compares the checksums; DataError names file and
+// Reads the blocks of an array that overlap a needed box, a MiB at a time so that memory never holds a second copy of
+// a tensor, passes the boxes in them to `use`, and compares the checksums; the DataError names the file and the
 // tensor. `on_progress` is called after each piece. Returns the bytes read.
 uint64_t read_array(const File& file, const StoredArray& array, uint64_t block_bytes, const NeedBox& needs,
                     const UseBox& use, const std::function<void()>& on_progress = {});
 
-// Reads the whole array.
+// Reads the whole array and compares its checksums.
 void verify_array(const File& file, const StoredArray& array, uint64_t block_bytes,
                   const std::function<void()>& on_progress = {});
 

@@ -21,7 +21,7 @@ struct TensorBox {
   Tensor data;
 };
 
-// A box of a tensor: where it begins and how far it goes in every dim.
+// A box of a tensor: its first index and its size in every dim.
 struct Box {
   std::vector<int64_t> origin;
   Shape extent;
@@ -30,11 +30,11 @@ struct Box {
 // Elements [begin, end) of a contiguous tensor as boxes, in order: at most 2 rank - 1 of them.
 std::vector<Box> cut_flat(const Shape& shape, int64_t begin, int64_t end);
 
-// Whether the box at `origin` with `extent` has an element in common with another of the same tensor.
+// Whether the box at `origin` with `extent` has an element in common with another box of the same tensor.
 bool overlaps(const std::vector<int64_t>& origin, const Shape& extent, const TensorBox& box);
 
-// Copies what two boxes of one tensor have in common, row by row: `from` holds the box at from_origin with
-// from_extent, `to` that of `box`, whose data is not touched. Returns the number of elements copied.
+// Copies the elements that two boxes of one tensor have in common, row by row: `from` holds the box at from_origin
+// with from_extent, `to` holds `box`, whose data is not touched. Returns the number of elements copied.
 int64_t copy_overlap(const std::byte* from, const std::vector<int64_t>& from_origin, const Shape& from_extent,
                      const TensorBox& box, std::byte* to);
 

@@ -16,8 +16,8 @@ Hdf5Type hdf5_type(DType dtype) {
   return dtype == DType::F32 ? Hdf5Type::F32 : Hdf5Type::F64;
 }
 
-// Creates the file with room for all arrays and for their index. Sets the offsets of the arrays; returns that of the
-// index.
+// Creates the file with room for all arrays and for their index. Sets the offsets of the arrays; returns the offset of
+// the index.
 uint64_t lay_out(const fs::path& path, PartIndex& index) {
   Hdf5File file = Hdf5File::create(path, DirectFile::kPage);
   file.set_attribute("/", "weft_checkpoint_part", int64_t{CheckpointManifest::kVersion});
@@ -76,7 +76,7 @@ void CheckpointPart::write_piece(uint64_t offset, std::span<const std::byte> pie
   if (gathered_.size() >= kWrittenBack) write_back();
 }
 
-// At most two pieces are not on the disk yet.
+// Flushes the gathered range and waits for the one before it, so at most two ranges are not on the disk yet.
 void CheckpointPart::write_back() {
   file_.start_writing_back(gathered_.begin, gathered_.size());
   if (on_its_way_.size() > 0) file_.finish_writing_back(on_its_way_.begin, on_its_way_.size());

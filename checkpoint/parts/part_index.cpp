@@ -94,7 +94,7 @@ StoredArray array_from(const Json& json, const std::vector<Stretch>& boxes) {
   return array;
 }
 
-// The boxes that the arrays' stretches lie in, each once, since all buffers have the same ones.
+// The boxes that the arrays' stretches lie in. Each is stored once, since all buffers have the same boxes.
 class BoxTable {
  public:
   size_t of(const Stretch& stretch) {

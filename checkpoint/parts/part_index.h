@@ -9,13 +9,13 @@
 
 namespace weft {
 
-// An array as it lies in a file: stretches of a buffer's tensors, end to end.
+// An array in a file: stretches of one buffer's tensors, end to end.
 struct StoredArray {
   std::string buffer;
   DType dtype = DType::F32;  // F32 or F64
   std::vector<Stretch> stretches;
-  uint64_t offset = 0;           // of its first byte in the file
-  std::vector<uint64_t> hashes;  // XXH3 of each of its blocks
+  uint64_t offset = 0;           // first byte, from the beginning of the file
+  std::vector<uint64_t> hashes;  // XXH3 of each block of `block_bytes`
   int64_t elements() const;
   uint64_t bytes() const { return static_cast<uint64_t>(elements()) * size_of(dtype); }
 };
@@ -34,17 +34,17 @@ struct PartIndex {
   std::vector<StoredArray> arrays;
 };
 
-// As JSON. Its length does not depend on the checksums, so that room is left for it before they are known.
+// The index as JSON. Its length does not depend on the checksums, so that room is left for it before they are known.
 std::string index_text(const PartIndex& index);
 
-// Checks that everything lies inside its tensor, and arrays inside a file of `file_bytes`. DataError with the reason;
+// Checks that stretches lie inside their tensors, and arrays inside a file of `file_bytes`. DataError with the reason;
 // the caller adds the file.
 PartIndex parse_index(std::string_view text, uint64_t file_bytes);
 
-// The same from the manifest of a format 1 checkpoint, which lists boxes for each file, with one checksum each.
+// Parses the index in a format 1 manifest, which lists the boxes of each file, each with one checksum.
 PartIndex parse_slices(const nlohmann::ordered_json& slices, uint64_t file_bytes);
 
-// Reads a checksum of 16 hexadecimal digits; DataError.
+// Reads a checksum; DataError unless it is 16 hexadecimal digits.
 uint64_t hash_from(const nlohmann::ordered_json& json);
 
 }  // namespace weft

@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-// The part of `rank` of an axis that is cut into `size` equal parts.
+// The part that `rank` holds of an axis that is cut into `size` equal parts.
 struct Share {
   int64_t rank = 0, size = 1;
   bool meets(const Share& other) const {
@@ -41,7 +41,7 @@ std::vector<size_t> reading_order(const CheckpointManifest& manifest, const Mesh
   for (const size_t i : order) {
     const std::vector<AxisPlace> places = layout.places(static_cast<int>(i));
     bool of_use = true;
-    int strange = 0;  // axes on which its share does not meet this rank's
+    int strange = 0;  // axes on which the file's share does not meet this rank's share
     for (const GridAxis& grid : kReplicaAxes) {
       const Share its = share_on(places, grid.axis);
       const bool shares = mine(grid.axis).meets(its), replicates = its.rank == 0;

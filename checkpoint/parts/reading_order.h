@@ -7,9 +7,9 @@
 
 namespace weft {
 
-// The files of a checkpoint in the order in which a rank of `mesh` searches them for its part of the model: files of
-// ranks that had the same share of it first, then those of ranks that held tensors it needs, the others last. On the
-// layout that saved the checkpoint a rank finds everything in its own file and in those of the first ranks of its
+// The files of a checkpoint in the order in which a rank of `mesh` searches them for its part of the model: first the
+// files of ranks that had the same share, then those of ranks that held tensors that the rank needs, then the rest. On
+// the layout that saved the checkpoint a rank finds everything in its own file and in those of the first ranks of its
 // replica's axes, which hold what these axes replicate. Without a mesh, or if the writers' layout is unknown, files are
 // in the order of the manifest.
 std::vector<size_t> reading_order(const CheckpointManifest& manifest, const Mesh* mesh);

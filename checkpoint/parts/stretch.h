@@ -10,7 +10,7 @@
 namespace weft {
 
 // Elements [begin, end), in row-major order, of a box of a logical tensor: the box begins at `origin` in the global
-// tensor `shape` and is `extent` large. A rank owns one of each tensor, wherever its memory was cut.
+// tensor `shape` and has the shape `extent`. Wherever memory is cut, a rank's part of a tensor consists of stretches.
 struct Stretch {
   std::string name;
   Shape shape;
@@ -20,21 +20,21 @@ struct Stretch {
   int64_t elements() const { return end - begin; }
 };
 
-// Elements [begin, end) of a stretch, counted from its own first one, as boxes of the tensor, in order.
+// Elements [begin, end) of a stretch, counted from its first element, as boxes of the tensor, in order.
 std::vector<Box> boxes_of(const Stretch& stretch, int64_t begin, int64_t end);
 
 // An array that a rank writes: stretches of one buffer, end to end.
 struct OwnedArray {
   struct Piece {
     Stretch place;
-    Tensor data;  // its elements
+    Tensor data;  // the elements of the stretch
   };
   std::string buffer;
   DType dtype = DType::F32;
   std::vector<Piece> pieces;
   uint64_t bytes() const;
 };
-// The bytes of copies that each begin on a page, as they are written (base/direct_file.h).
+// The bytes of copies of the arrays, each of which begins on a page, as direct I/O requires (base/direct_file.h).
 uint64_t bytes_in_pages(std::span<const OwnedArray> arrays);
 
 // Makes an array of each box.

@@ -73,7 +73,7 @@ Shape shape_from(const Json& json, const std::string& at) {
   return Shape(dims);
 }
 
-// The bytes of all elements; nothing if they exceed 2^63.
+// The bytes of all elements; nullopt if they exceed 2^63.
 std::optional<uint64_t> bytes_of(const Shape& shape, uint64_t element) {
   unsigned __int128 bytes = element;
   for (const int64_t dim : shape.dims()) {
@@ -238,7 +238,7 @@ void SafetensorsModel::read_index(const fs::path& directory, const fs::path& ind
   const Json json = parse_json(read_file(index), where, 8);
   require<DataError>(json.is_object() && json.contains("weight_map") && json["weight_map"].is_object(),
                      "{}: expected an object with weight_map, an object of tensor: file", where);
-  std::map<std::string, std::string> files;  // by tensor
+  std::map<std::string, std::string> files;  // file of each tensor
   std::set<std::string> names;
   for (const auto& [tensor, file] : json["weight_map"].items()) {
     const std::string name = file.is_string() ? file.get<std::string>() : "";

@@ -17,7 +17,7 @@ enum class StoredType : uint8_t { F32, BF16, F16, Other };
 std::string_view stored_name(StoredType type);  // "F32", as in the file
 size_t stored_bytes(StoredType type);           // per element; not for Other
 
-// A tensor as it lies in a file: row-major, little-endian.
+// A tensor in a file: row-major, little-endian.
 struct StoredTensor {
   std::string name;
   std::string dtype;  // as in the file: F32, BOOL, ...
@@ -46,7 +46,7 @@ class SafetensorsFile {
   const fs::path& path() const { return file_.path(); }
   const SafetensorsHeader& header() const { return header_; }
   // The tensor's values from element `first` on as fp32, which holds each of them exactly. DataError if its dtype is
-  // not one of the three.
+  // none of F32, BF16 and F16.
   void read(const StoredTensor& tensor, std::span<float> into, uint64_t first = 0) const;
 
  private:
@@ -55,7 +55,7 @@ class SafetensorsFile {
   uint64_t data_begin_ = 0;
 };
 
-// True if a directory holds weights in this form.
+// True if a directory holds a safetensors model.
 bool has_safetensors(const fs::path& directory);
 
 // The tensors of a directory: model.safetensors, or the files that model.safetensors.index.json names.
@@ -71,7 +71,7 @@ class SafetensorsModel {
   const std::map<std::string, Place>& tensors() const { return tensors_; }
   std::string where(const Place& place) const;
   void read(const Place& place, std::span<float> into, uint64_t first = 0) const;
-  // The first file's.
+  // The metadata of the first file.
   const std::map<std::string, std::string>& metadata() const { return files_.front().header().metadata; }
   uint64_t bytes() const;  // sum over all tensors
 

@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-// The header is padded with spaces to whole eight bytes, as other writers do, so that tensors are aligned.
+// The header is padded with spaces to a multiple of eight bytes, as other writers do, so that tensors are aligned.
 std::string header_text(const std::vector<TensorToStore>& tensors, const std::map<std::string, std::string>& metadata) {
   nlohmann::ordered_json header;
   if (!metadata.empty()) header["__metadata__"] = metadata;

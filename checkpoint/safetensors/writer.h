@@ -7,12 +7,12 @@ namespace weft {
 // A tensor to be written.
 struct TensorToStore {
   std::string name;
-  StoredType type = StoredType::F32;  // or BF16
+  StoredType type = StoredType::F32;  // F32 or BF16
   Shape shape;
 };
 
-// Writes a safetensors file, its tensors one after the other in the given order. It is PATH.tmp until finish() syncs
-// and renames it; without finish() it is deleted.
+// Writes a safetensors file, its tensors one after the other in the given order. The file is PATH.tmp until finish()
+// syncs and renames it; without finish() it is deleted.
 class SafetensorsWriter {
  public:
   SafetensorsWriter(fs::path path, std::vector<TensorToStore> tensors,

@@ -18,8 +18,8 @@ struct Keyed {
   auto operator<=>(const Keyed&) const = default;
 };
 
-// Sorts by key; items with equal keys, which come in the order of their indices, stay in it. By radix, with a pass for
-// every 12 bits of the greatest key, or by comparison if there are few items.
+// Sorts by key, and equal keys by index: items come in the order of their indices. A radix sort with a pass for
+// every 12 bits of the greatest key, or a comparison sort if there are few items.
 void sort_by_key(std::vector<Keyed>& items, uint64_t greatest) {
   constexpr int kBits = 12;
   constexpr uint64_t kDigits = uint64_t{1} << kBits;
@@ -39,7 +39,7 @@ void sort_by_key(std::vector<Keyed>& items, uint64_t greatest) {
   }
 }
 
-// The costliest first.
+// The indices of the costs, the greatest cost first.
 std::vector<Keyed> in_order(std::span<const int64_t> costs) {
   const int64_t most = costs.empty() ? 0 : std::ranges::max(costs);
   std::vector<Keyed> order;
@@ -52,12 +52,12 @@ std::vector<Keyed> in_order(std::span<const int64_t> costs) {
   return order;
 }
 
-// Deals indices, the costliest first, to the part with least so far.
+// Deals indices, the costliest first, each to the part with the least cost so far.
 class Dealer {
  public:
   Dealer(std::span<const int64_t> costs, int64_t parts) : costs_(costs), loads_(parts), part_of_(costs.size()) {}
 
-  // The part of each index. At thousands of parts a heap of them is expensive: most are dealt in sweeps.
+  // Returns the part of each index. With thousands of parts a heap of them is slow, so sweeps deal most indices.
   const std::vector<int64_t>& deal() {
     constexpr size_t kManyParts = 512, kAtOnce = 4096;
     const std::vector<Keyed> order = in_order(costs_);
@@ -79,8 +79,8 @@ class Dealer {
     part_of_[index] = part;
   }
 
-  // One each to the parts in the order of their loads, until a part that was served may be the least again. Returns how
-  // many were dealt.
+  // Deals one item to each part in the order of their loads, until a part with a new item may have the least load.
+  // Returns the number of items dealt.
   size_t sweep(std::span<const Keyed> items) {
     const auto [least, most] = std::ranges::minmax(loads_);
     std::vector<Keyed> parts;

@@ -20,9 +20,9 @@ struct MicroBatch {
   // among the step's inputs: < 2^32, unique within the step and the same on any layout, so dropout may use it as a
   // coordinate.
   std::vector<int64_t> sequence_ids;
-  PackedSequences source;        // encoder input; without sequences for a stream
+  PackedSequences source;        // encoder input; empty for a language model
   PackedSequences input;         // decoder input
-  std::vector<int32_t> targets;  // for each input token: the token that follows it; -1 if nothing is to be predicted
+  std::vector<int32_t> targets;  // the token that follows each input token; -1 if nothing is to be predicted
 
   int64_t sequences() const { return static_cast<int64_t>(sequence_ids.size()); }
   int64_t target_tokens() const {
@@ -37,8 +37,8 @@ struct StepBatches {
   int64_t epoch = 0;
   int64_t step_in_epoch = 0;
   int64_t step_target_tokens = 0;  // targets >= 0 over all ranks: the divisor of the loss
-  int64_t step_sequences = 0;      // over all ranks
-  int64_t most_micro = 0;          // micro-batches of the rank that has most of them
+  int64_t step_sequences = 0;      // sequences over all ranks
+  int64_t most_micro = 0;          // micro-batches of the rank with the most
   uint64_t shape = 0;  // hash of the planned sequences' lengths in order: steps of equal shape have the same offsets on
                        // every rank, unless sequences are cut
   std::vector<MicroBatch> micro;

@@ -21,7 +21,7 @@ struct EnumNames<BatchOrder> {
 
 enum class TokenCount {
   Target,  // sum of the target tokens to be predicted
-  Total,   // that, and the source tokens
+  Total,   // sum of the source and target tokens
   Padded,  // sequences x the longest source or target among them, as if they were padded (fairseq's max-tokens)
 };
 template <>
@@ -29,7 +29,7 @@ struct EnumNames<TokenCount> {
   static constexpr auto kNames = enum_names<TokenCount>("target", "total", "padded");
 };
 
-// What one optimizer step takes, whatever the layout. docs/batches.md explains each choice.
+// The sequences that one optimizer step takes, on any layout. docs/batches.md explains each choice.
 struct BatchConfig {
   int64_t sequences = 0;
   int64_t tokens = 0;

@@ -15,7 +15,7 @@
 namespace weft {
 namespace {
 
-// Least, mean and most of the values added.
+// The minimum, mean and maximum of the values added.
 class Spread {
  public:
   void add(int64_t value) {
@@ -102,7 +102,7 @@ std::string describe_plan(const BatchPlan& plan, int64_t dp_size, int64_t micro_
   const int64_t looked = std::min(steps, kLooked);
   Spread sequences, targets, rank_sequences, micro_batches, tokens_of_micro;
   int64_t planned = 0;
-  double busiest = 0;  // the rank with most work over the mean, in the worst step
+  double busiest = 0;  // cost of the busiest rank over the mean, in the worst step
   for (int64_t i = 0; i < looked; ++i) {
     if (beat) beat();
     const PlannedStep step = plan.step(0, looked == 1 ? 0 : i * (steps - 1) / (looked - 1));

@@ -13,7 +13,7 @@ namespace weft {
 class Dataset;
 class MixtureOrder;
 
-// One sequence that a step takes. A window has no source.
+// One sequence of a step. A window has no source.
 struct PlannedSequence {
   int64_t index = 0;          // window: its first token in the stream; pair: its number in the split
   int32_t source_tokens = 0;  // tokens that the encoder sees
@@ -25,19 +25,19 @@ struct PlannedSequence {
   bool operator==(const PlannedSequence&) const = default;
 };
 
-// The sequences of one optimizer step, the same on any layout.
+// The sequences of one optimizer step, which are the same on any layout.
 struct PlannedStep {
   int64_t epoch = 0;
   int64_t step_in_epoch = 0;
   std::vector<PlannedSequence> sequences;
 
   int64_t target_tokens() const;  // tokens to predict: the divisor of the loss
-  int64_t tokens() const;         // source and target
+  int64_t tokens() const;         // source and input tokens
 };
 
 struct Position {
   int64_t epoch = 0;
-  int64_t step = 0;  // in the epoch
+  int64_t step = 0;  // number of the step in the epoch
   bool operator==(const Position&) const = default;
 };
 
@@ -49,10 +49,10 @@ class BatchPlan {
 
   virtual int64_t steps_per_epoch(int64_t epoch) const = 0;                  // at least 1
   virtual PlannedStep step(int64_t epoch, int64_t step_in_epoch) const = 0;  // InternalError outside the epoch
-  virtual int64_t largest_step(int64_t epoch) const = 0;                     // the step with most tokens
-  virtual int64_t sequences_per_epoch() const = 0;                           // that the epoch's steps are cut from
+  virtual int64_t largest_step(int64_t epoch) const = 0;                     // the step with the most tokens
+  virtual int64_t sequences_per_epoch() const = 0;                           // including any that drop_last drops
   virtual std::string order_text() const = 0;                                // for describe_plan()
-  virtual const MixtureOrder* mixture() const { return nullptr; }  // null unless a training plan mixes datasets
+  virtual const MixtureOrder* mixture() const { return nullptr; }  // null in evaluation; one part: nothing is mixed
 
   Position after(Position position) const;       // the next step's position
   Position normalised(Position position) const;  // (epoch, steps_per_epoch) is (epoch + 1, 0)
@@ -63,26 +63,26 @@ class BatchPlan {
 
 std::shared_ptr<const BatchPlan> make_batch_plan(const BatchConfig& config, const Dataset& dataset, uint64_t seed);
 
-// A whole split once, in order; every epoch of the plan is the same.
+// An evaluation plan takes a whole split once, in order. Its epochs are all the same.
 struct EvaluationOptions {
-  int64_t context_length = 0;  // streams: inputs a window
-  int64_t stride = 0;  // streams: from one window to the next, at most context_length; 0: that. Each token but the
-                       // stream's first is scored once, with at least context_length - stride tokens before it
-                       // (fewer near the beginning)
-  int64_t step_tokens = 16384;  // tokens (source and target) of a step, at least one sequence; no result depends on it.
-                                // of which evaluate_loss() takes this many a replica
+  int64_t context_length = 0;  // streams: input tokens of a window
+  int64_t stride = 0;  // streams: tokens between the starts of windows, at most context_length; 0: context_length.
+                       // Each token but the stream's first is scored once, with at least context_length - stride
+                       // tokens before it (fewer near the beginning)
+  int64_t step_tokens = 16384;  // source and target tokens of a step, which has at least one sequence.
+                                // evaluate_loss() takes this many a replica. No result depends on the value.
   int64_t max_sequences = 0;    // only the first N windows or pairs; 0: all
   bool document_mask = false;   // streams: ReadOptions::document_mask
-  // Pairs: the model's positions; 0: any number. Pairs that need more are left out, and those without a source token.
+  // Pairs: the model's positions; 0: no limit. Pairs that are longer, or lack a source token or a target, are left out
   int64_t max_length = 0;
 };
 std::shared_ptr<const BatchPlan> make_evaluation_plan(const EvaluationOptions& options, const Dataset& dataset);
-// The pairs among the first max_sequences that this plan leaves out.
+// The number of pairs among the first max_sequences that `evaluation` leaves out.
 int64_t left_out_of(const BatchPlan& evaluation, const Dataset& dataset, const EvaluationOptions& options);
 
-// The figures that follow from a plan, in a few lines: steps an epoch, sequences and tokens a step, sequences a rank,
-// micro-batches a rank, what is left out. Figures over steps come from at most 16 steps of epoch 0;
-// `beat` is called before each. Tens of milliseconds a step with thousands of replicas.
+// Describes a plan in a few lines: steps an epoch, sequences and tokens a step, sequences and micro-batches a rank,
+// and the sequences that are left out. Figures over steps come from at most 16 steps of epoch 0; `beat` is called
+// before each step. With thousands of replicas a step takes tens of milliseconds.
 std::string describe_plan(const BatchPlan& plan, int64_t dp_size, int64_t micro_batch_tokens,
                           const std::function<void()>& beat = {});
 

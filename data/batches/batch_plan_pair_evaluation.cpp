@@ -56,7 +56,7 @@ class PairEvaluation final : public BatchPlan {
   }
 
   PairLengths lengths_;
-  std::vector<uint32_t> pairs_;  // that are evaluated
+  std::vector<uint32_t> pairs_;  // the pairs to evaluate
   std::vector<int64_t> begin_{0};
   int64_t largest_ = 0;
 };

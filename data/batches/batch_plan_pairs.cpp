@@ -55,7 +55,7 @@ std::vector<uint32_t> first_of_shuffled(uint32_t n, int64_t count, uint64_t key)
   return order;
 }
 
-// The cost of a group of pairs against its budget.
+// The tokens of a group of pairs, as its budget counts them.
 class GroupSize {
  public:
   explicit GroupSize(TokenCount count) : count_(count) {}
@@ -84,11 +84,11 @@ class GroupSize {
   int64_t pairs_ = 0;
 };
 
-// One epoch: pairs in an order that groups are cut from. Step s takes groups s x groups_a_step and on, after `permute`.
+// One epoch. Groups are cut from `order`; step s takes buckets_per_step of them, from s x buckets_per_step, permuted.
 struct PairEpoch {
   std::vector<uint32_t> order;
   std::vector<int64_t> group_begin;  // groups + 1
-  Permutation permute{0, 0};         // of groups; unused if they are random already
+  Permutation permute{0, 0};         // order of the groups; unused if the pairs are in random order already
   int64_t steps = 0;
   int64_t groups() const { return static_cast<int64_t>(group_begin.size()) - 1; }
 };
@@ -136,7 +136,7 @@ class PairPlan final : public BatchPlan {
  private:
   bool bucketed() const { return config_.order == BatchOrder::Bucketed; }
   // Epochs have equal numbers of steps if a step is a count of pairs, or if sorted pairs are cut at the same lengths,
-  // which holds without a mixture. For any other plan an epoch must be built to know how many steps it has.
+  // which holds without a mixture. For any other plan an epoch must be built to count its steps.
   bool same_steps() const { return (bucketed() && mixture_.parts() == 1) || config_.sequences > 0; }
 
   static MixtureOrder mixture_of(const PairLengths& lengths) {
@@ -162,8 +162,8 @@ class PairPlan final : public BatchPlan {
     return result;
   }
 
-  // The loader reads ahead over an epoch's end while others ask about this one: two are kept, and no thread waits for
-  // an epoch that another thread sorts, unless it asks for the same one (then both sort it, to the same result).
+  // The loader may read the next epoch while other threads use this one, so two epochs are kept. No thread waits for
+  // another to sort an epoch: two threads that need the same one both sort it, to the same result.
   std::shared_ptr<const PairEpoch> epoch(int64_t e) const {
     {
       const std::lock_guard lock(mutex_);
@@ -181,7 +181,7 @@ class PairPlan final : public BatchPlan {
     index->order = order(e);
     index->group_begin = cut(index->order);
     index->permute = Permutation(index->groups(), derive_key(seed_, DataStream::GroupOrder, e));
-    // A token budget may cut epochs into different numbers of steps; a small split's would be none in some of them.
+    // A token budget may cut epochs into different numbers of steps, some epochs of a small split into no full step.
     index->steps = std::max<int64_t>(1, count_steps(*index));
     return index;
   }
@@ -209,8 +209,8 @@ class PairPlan final : public BatchPlan {
   mutable std::map<int64_t, std::shared_ptr<const PairEpoch>> epochs_;
 };
 
-// With drop_last, groups of similar length and a fixed count, what does not fill a step is chosen at random, another
-// remainder every epoch: cutting the tail off would always lose the longest pairs.
+// With drop_last, groups of similar length and a fixed count, the pairs that do not fill a step are chosen at random
+// in every epoch: cutting the tail off would always lose the longest pairs.
 std::vector<bool> PairPlan::left_out(int64_t e) const {
   const int64_t pairs = mixture_.records();
   std::vector<bool> out(pairs, false);
@@ -220,7 +220,7 @@ std::vector<bool> PairPlan::left_out(int64_t e) const {
   return out;
 }
 
-// The pairs of an epoch: of a mixture, those that each part gives, some of them perhaps several times.
+// The pairs of an epoch. In a mixture each part gives its share of them, some perhaps several times.
 std::vector<uint32_t> PairPlan::members(int64_t e) const {
   std::vector<uint32_t> pairs(mixture_.records());
   if (mixture_.parts() == 1) {
@@ -229,7 +229,7 @@ std::vector<uint32_t> PairPlan::members(int64_t e) const {
   }
   std::vector<uint32_t> begins{0};
   for (const MixturePart& part : lengths_.parts) begins.push_back(begins.back() + static_cast<uint32_t>(part.records));
-  // For each part its current epoch of its own, and the order of that.
+  // The current epoch of each part, and the order of the part's pairs in that epoch.
   std::vector<std::pair<int64_t, std::vector<uint32_t>>> orders(mixture_.parts(), {-1, {}});
   for (int64_t slot = 0; slot < std::ssize(pairs); ++slot) {
     const auto [part, epoch, place] = mixture_.at(e, slot);
@@ -247,7 +247,7 @@ std::vector<uint32_t> PairPlan::members(int64_t e) const {
 
 std::vector<uint32_t> PairPlan::order(int64_t e) const {
   struct Key {
-    uint64_t lengths;  // target, source: 0 if the order is random
+    uint64_t lengths;  // target and source lengths; 0 if the order is random
     uint32_t noise;
     uint32_t pair;
     auto operator<=>(const Key&) const = default;
@@ -268,7 +268,7 @@ std::vector<uint32_t> PairPlan::order(int64_t e) const {
       const bool sources_count = config_.tokens > 0 && config_.token_count != TokenCount::Target;
       if (sources_count) lengths |= static_cast<uint32_t>(lengths_.source[pair]);
     }
-    // A mixture deals each dataset in random order, and evenly only as long as that order is kept.
+    // A mixture deals each dataset in random order already, and mixes them evenly only if that order is kept.
     const bool as_dealt = !bucketed() && mixture_.parts() > 1;
     keys.push_back({lengths, as_dealt ? i : noise({i, 0, 0, 0})[0], pair});
   }

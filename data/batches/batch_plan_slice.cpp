@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-// Tokens at which attention costs as much as the products, about: 6 x width of a model of width 340.
+// The length in tokens at which attention costs about as much as the products: 6 x width, for a model of width 340.
 constexpr int64_t kLinearCost = 2048;
 
 }  // namespace
@@ -37,7 +37,7 @@ std::vector<std::vector<int64_t>> cut_micro_batches(const PlannedStep& step, std
   const int64_t total = std::accumulate(tokens.begin(), tokens.end(), int64_t{0});
   const int64_t sequences = static_cast<int64_t>(tokens.size());
   const int64_t most_in_one = std::max<int64_t>(1, max_tokens / *std::min_element(tokens.begin(), tokens.end()));
-  // No fewer than this can do; for sequences of one length it does.
+  // A lower bound on the number of parts, which sequences of equal length reach.
   const int64_t fewest = std::max(divide_up(total, max_tokens), divide_up(sequences, most_in_one));
 
   const auto fits = [&](const std::vector<int64_t>& part) {
@@ -46,7 +46,7 @@ std::vector<std::vector<int64_t>> cut_micro_batches(const PlannedStep& step, std
     return part.size() <= 1 || sum <= max_tokens;
   };
   for (int64_t count = fewest;; count += 1 + count / 32) {
-    // Ends at the latest with a part for every sequence.
+    // The loop ends at the latest with one part for every sequence.
     auto parts = balanced_parts(tokens, std::min(count, sequences));
     if (!std::all_of(parts.begin(), parts.end(), fits)) continue;
     std::erase_if(parts, [](const auto& part) { return part.empty(); });

@@ -8,19 +8,19 @@
 
 namespace weft {
 
-// Arithmetic of one sequence in the model, relative: linear in its tokens, and the square for attention.
+// Relative arithmetic of one sequence in the model: linear in its tokens, and quadratic for attention.
 int64_t sequence_cost(const PlannedSequence& sequence);
 
-// Places in step.sequences that each of `size` replicas takes: all together are all places once. One cut for them all,
-// in time and memory that grow with sequences and replicas.
+// The places in step.sequences that each of `size` replicas takes; every place is taken once. All replicas are cut
+// together, in time and memory that grow with sequences and replicas.
 std::vector<std::vector<int64_t>> slice_all(const PlannedStep& step, int64_t size);
 
 // Cuts a slice into micro-batches of at most `max_tokens` source and target tokens (0: no limit; a longer sequence is a
-// micro-batch of its own), nearly as few as can be and of nearly equal size.
+// micro-batch of its own), nearly as few as possible and of nearly equal size.
 std::vector<std::vector<int64_t>> cut_micro_batches(const PlannedStep& step, std::span<const int64_t> slice,
                                                     int64_t max_tokens);
 
-// How many micro-batches cut_micro_batches() makes of the slice.
+// The number of micro-batches that cut_micro_batches() makes of the slice.
 int64_t count_micro_batches(const PlannedStep& step, std::span<const int64_t> slice, int64_t max_tokens);
 
 }  // namespace weft

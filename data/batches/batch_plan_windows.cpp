@@ -23,7 +23,7 @@ void check_stream(int64_t num_tokens, int64_t context, size_t part, size_t parts
       "prepare more text or lower batch.context_length");
 }
 
-// The windows of one stream that do not overlap, each once an epoch, in random order.
+// The windows of one stream, which do not overlap. Each is taken once an epoch, in random order.
 class ShuffledWindows {
  public:
   ShuffledWindows(const BatchConfig& config, int64_t num_tokens, uint64_t seed)
@@ -32,7 +32,7 @@ class ShuffledWindows {
   }
 
   int64_t windows() const { return windows_; }
-  // The first token of each window of an epoch, by its place in it.
+  // Maps a place in the epoch's order to the first token of its window.
   class Epoch {
    public:
     Epoch(const ShuffledWindows& of, int64_t epoch)
@@ -128,7 +128,7 @@ class WindowPlan final : public BatchPlan {
     return windows;
   }
 
-  // With replacement: any token of the dataset whose turn it is.
+  // First tokens drawn with replacement, each from the part that the mixture gives its slot.
   std::vector<int64_t> drawn(int64_t epoch, int64_t first, int64_t count) const {
     const Philox draw(derive_key(seed_, DataStream::WindowDraw, epoch));
     std::vector<int64_t> begins;
@@ -161,7 +161,7 @@ class WindowPlan final : public BatchPlan {
   int64_t steps_ = 0;
 };
 
-// Windows at k * stride, each scoring the tokens that the window before it did not reach.
+// Evaluation windows that begin at k * stride. Each scores the tokens that the window before it did not reach.
 class WindowEvaluation final : public BatchPlan {
  public:
   WindowEvaluation(const EvaluationOptions& options, int64_t num_tokens)

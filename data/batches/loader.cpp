@@ -56,7 +56,7 @@ class AnswerReader final : public SequenceReader {
   std::shared_ptr<const Dataset> dataset_;
 };
 
-// Starts a new sequence after each `before` among the micro-batch's inputs but the first.
+// Starts a new sequence at each input that equals `before`, except at the first input.
 void cut(MicroBatch& micro, std::span<const int32_t> inputs, int32_t before) {
   const auto begin = static_cast<int32_t>(micro.input.tokens.size());
   const int64_t id = micro.sequence_ids.back();

@@ -17,19 +17,19 @@ namespace weft {
 
 class Dataset;
 
-// The source of the tokens of planned sequences. read() may be called from any thread.
+// Reads the tokens of planned sequences. read() may be called from any thread.
 class SequenceReader {
  public:
   virtual ~SequenceReader() = default;
   // Fills `source` (source_tokens) and `target` (input_tokens + 1).
   virtual void read(const PlannedSequence& sequence, std::span<int32_t> source, std::span<int32_t> target) const = 0;
-  // Inputs with this id see nothing before them: the sequence is cut before each of them.
+  // Inputs with this id attend to no input before them: the sequence is cut before each of them.
   virtual std::optional<int32_t> cut_before() const { return std::nullopt; }
 };
 
 struct ReadOptions {
-  // Streams: the end token of a document begins the next one, as where a text is generated from nothing, and nothing is
-  // seen across it. See end_of_documents().
+  // Streams: the end token of a document begins the next document, as in generation without a prompt, and attention
+  // does not cross it. See end_of_documents().
   bool document_mask = false;
 };
 // The token that ends each document of a stream, for a document mask. DataError if the tokenizer has no eos.
@@ -48,12 +48,12 @@ struct LoaderOptions {
   int64_t dp_rank = 0;
   int64_t dp_size = 1;
   int64_t micro_batch_tokens = 0;
-  Position start;                    // of the first step; a step equal to steps_per_epoch is the next epoch's first
+  Position start;                    // position of the first step; step == steps_per_epoch: the next epoch's first
   std::optional<int64_t> end_epoch;  // the first epoch that is not loaded; none: without end
-  int64_t steps_ahead = 3;           // read before they are asked for, at least 1
+  int64_t steps_ahead = 3;           // steps read before next() needs them, at least 1
 };
 
-// Yields one rank's share of step after step; a thread of its own reads ahead. next() is for one thread.
+// Yields one rank's share of step after step; a background thread reads ahead. Only one thread may call next().
 class Loader {
  public:
   explicit Loader(LoaderOptions options);
@@ -67,8 +67,8 @@ class Loader {
   // The step that next() will return; null if it is not read yet. Never waits or throws. Valid until next() is called.
   const StepBatches* ready();
 
-  Position position() const { return position_; }            // of the step that next() yields
-  double waited_seconds() const { return waited_seconds_; }  // that next() has spent waiting for data
+  Position position() const { return position_; }            // position of the step that next() yields
+  double waited_seconds() const { return waited_seconds_; }  // seconds next() has waited for data
 
  private:
   struct Ready {
@@ -77,7 +77,7 @@ class Loader {
   };
 
   void run(Position position);
-  bool wait_for_room();  // false: stop
+  bool wait_for_room();  // false: the loader stops
 
   LoaderOptions options_;
   Position position_;

@@ -24,14 +24,14 @@ double sum_of_weights(std::span<const MixturePart> parts) {
   return sum;
 }
 
-// How many of the first `slots` of `all` go to the child that takes `taken` of them: rounded, and thus all at the end.
+// How many of the first `slots` of `all` go to the child that takes `taken` of them; rounded, so all go by the end.
 int64_t dealt(int64_t slots, int64_t taken, int64_t all) {
   return static_cast<int64_t>((static_cast<__int128>(slots) * taken + all / 2) / all);
 }
 
 }  // namespace
 
-// Where one part's share ends and the next one's begins is rounded, so that all together are exactly all records.
+// The borders between the parts' shares are rounded, so that the shares add up to exactly all records.
 MixtureOrder::MixtureOrder(std::span<const MixturePart> parts) {
   const double weights = sum_of_weights(parts);
   int64_t records = 0;

@@ -13,7 +13,7 @@ std::vector<SourceReport> source_reports(const Dataset& dataset, const BatchPlan
   const MixtureOrder* mixture = plan.mixture();
   if (mixture == nullptr || mixture->parts() == 1) return {};
   double epochs = static_cast<double>(position.epoch);
-  if (position.step > 0) {  // at its beginning the number of steps is not needed, for which the epoch would be built
+  if (position.step > 0) {  // at step 0 this avoids steps_per_epoch(), which may build the epoch
     epochs += static_cast<double>(position.step) / static_cast<double>(plan.steps_per_epoch(position.epoch));
   }
   double tokens_an_epoch = 0;

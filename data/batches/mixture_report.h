@@ -12,18 +12,18 @@ namespace weft {
 struct SourceReport {
   std::string directory;
   double weight = 1;
-  double share = 1;               // of all windows or pairs that are taken
-  int64_t tokens = 0;             // that it holds
-  int64_t records = 0;            // windows or pairs that it holds
-  int64_t records_an_epoch = 0;   // records of the mixture
-  double tokens_until_again = 0;  // tokens of all sources until this one begins again; pairs count by their mean length
-  double epochs = 0;              // passes over it so far, exact if all steps have one size
+  double share = 1;               // part of the windows or pairs that training takes
+  int64_t tokens = 0;             // tokens in the dataset
+  int64_t records = 0;            // windows or pairs in the dataset
+  int64_t records_an_epoch = 0;   // windows or pairs that an epoch of the mixture takes
+  double tokens_until_again = 0;  // tokens of all sources until this one repeats; pairs count by their mean length
+  double epochs = 0;              // passes over the dataset so far, exact if all steps have the same size
 };
 
-// Of each source of a training plan over `dataset`, as a run that is at `position` has it; empty if nothing is mixed.
+// One report for each source of a training plan over `dataset`, for a run at `position`; empty if nothing is mixed.
 std::vector<SourceReport> source_reports(const Dataset& dataset, const BatchPlan& plan, Position position = {});
 
-// A table, a line a source; empty for none.
+// A table with a line for each source; empty if there is no source.
 std::string describe_sources(const std::vector<SourceReport>& sources, DatasetKind kind);
 // "prepared/a 1.52, prepared/b 0.31"
 std::string describe_epochs(const std::vector<SourceReport>& sources);

@@ -22,7 +22,7 @@ uint64_t derive_key(uint64_t seed, DataStream purpose, int64_t epoch) {
 }
 
 uint64_t uniform_below(uint64_t n, const Philox::Counter& bits) {
-  // The high half of bits x n: off uniform by less than n / 2^64.
+  // The high half of bits x n, which deviates from uniform by less than n / 2^64.
   return static_cast<uint64_t>(static_cast<unsigned __int128>(join(bits[0], bits[1])) * n >> 64);
 }
 
@@ -38,7 +38,7 @@ uint64_t Permutation::operator()(uint64_t i) const {
   for (uint32_t round = 0; round < kRounds; ++round) {
     const uint64_t pivot = pivots_[round];
     const uint64_t partner = pivot >= x ? pivot - x : pivot + (n_ - x);
-    const uint64_t larger = std::max(x, partner);  // names the pair of x and partner, whether we hold one or the other
+    const uint64_t larger = std::max(x, partner);  // identifies the pair of x and partner, whichever of them x is
     const auto bits = philox_({static_cast<uint32_t>(larger), static_cast<uint32_t>(larger >> 32), round, kSwapDraw});
     if (bits[0] & 1u) x = partner;
   }

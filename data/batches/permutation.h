@@ -21,7 +21,7 @@ enum class DataStream : uint32_t {
 
 uint64_t derive_key(uint64_t seed, DataStream purpose, int64_t epoch);
 
-// A uniform in [0, n), n > 0, from 64 random bits.
+// A uniform integer in [0, n), n > 0, from 64 random bits.
 uint64_t uniform_below(uint64_t n, const Philox::Counter& bits);
 
 // A keyed random permutation of [0, n), without an array: the swap-or-not shuffle (Hoang, Morris, Rogaway, "An

@@ -8,7 +8,7 @@
 
 namespace weft {
 
-// The parts of a dataset. Jobs, manifests and shards name them; everything else has the enum.
+// The splits of a dataset. Jobs, manifests and shards store their names; all other code uses the enum.
 enum class DataSplit { Train, Valid, Test };
 template <>
 struct EnumNames<DataSplit> {

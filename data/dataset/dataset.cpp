@@ -71,7 +71,7 @@ Dataset::State::State(const std::vector<DatasetSource>& sources, DataSplit split
   }
 }
 
-// The last shard that begins at or before `index`; empty ones (documents that began earlier) are passed over.
+// The last shard that begins at or before `index`. Shards in which no record begins are skipped.
 size_t Dataset::State::shard_of(const std::vector<int64_t>& begins, int64_t index, int64_t total,
                                 const char* what) const {
   if (index < 0 || index >= total) {

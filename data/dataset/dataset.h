@@ -36,15 +36,15 @@ struct DatasetSide {
   uint64_t tokenizer_hash = 0;
   int64_t vocabulary = 0;  // every id is in [0, vocabulary)
   std::optional<int32_t> bos, eos, pad, unk;
-  int64_t num_tokens = 0;      // of this split, specials included
-  int64_t num_unknown = 0;     // of these, that stand for text that the tokenizer does not know
+  int64_t num_tokens = 0;      // tokens in this split, special tokens included
+  int64_t num_unknown = 0;     // unk tokens in this split, each for text that the tokenizer does not cover
   int64_t longest = 0;         // Pairs, Answers: tokens in the longest sequence
-  std::string tokenizer_file;  // within the dataset's directory
+  std::string tokenizer_file;  // path relative to the dataset's directory
 };
 
-// One split, as its manifest and its shards state it; of several directories their sums.
+// One split, as its manifest and its shards state it. The counts of several directories are added up.
 struct DatasetHeader {
-  int version = 0;  // the lowest
+  int version = 0;  // lowest format version of the directories
   DatasetKind kind = DatasetKind::Stream;
   DataSplit split = DataSplit::Train;
   DatasetSide source;         // Stream: the only side
@@ -54,9 +54,9 @@ struct DatasetHeader {
   int64_t num_documents = 0;  // Stream
   int64_t num_pairs = 0;      // Pairs, Answers
   int64_t num_shards = 0;
-  bool references = false;      // Pairs: the text of each target is there, in every directory
-  int64_t dropped_pairs = 0;    // by preparation
-  int64_t truncated_pairs = 0;  // that have lost text
+  bool references = false;      // Pairs: every directory stores the text of each target
+  int64_t dropped_pairs = 0;    // pairs that preparation dropped
+  int64_t truncated_pairs = 0;  // pairs that lost text in preparation
 };
 
 // A prepared directory, and its weight if several are mixed (data/batches/mixture.h).
@@ -65,40 +65,40 @@ struct DatasetSource {
   double weight = 1;
 };
 
-// ConfigError unless each is named once, since a dataset that is named twice would have two orders, and weights are
-// above 0. Touches no file.
+// ConfigError unless every directory is named once (a dataset that is named twice would have two orders) and every
+// weight is above 0. Touches no file.
 void check_sources(const std::vector<DatasetSource>& sources);
 
-// The part of a dataset that comes from one directory: a stretch of its tokens, and its records.
+// The part of a dataset that comes from one directory: a range of the dataset's tokens, and a number of records.
 struct DatasetPart {
   fs::path directory;
   double weight = 1;
   int64_t first_token = 0, num_tokens = 0;  // both sides together
   int64_t num_records = 0;
-  uint64_t content = 0;  // of the shards' checksums, in order: another text, split or order is another number
+  uint64_t content = 0;  // hash of the shards' checksums in order: changes with the text, the split or the order
 };
 
 // The shards that one of several readers checks on opening: part, part + of, part + 2 of, ...
 struct ShardShare {
   int64_t part = 0;
-  int64_t of = 1;  // 0: none is checked
+  int64_t of = 1;  // 0: no shard is checked
   static ShardShare none() { return {0, 0}; }
 };
 
-// One split of a prepared directory (docs/formats.md "Dataset"), or of several, one after the other as if they were
-// one, read-only: any number of processes may read it at once, nothing is locked and nothing is written beside it.
-// Sizes and the checksums of everything but the tokens are checked before HDF5 sees a file: of a share of the shards on
-// opening, of the others when they are first read; at most 64 of them are open. verify_dataset() re-reads the tokens
-// too. Every method may be called from many threads at once. Bad arguments are InternalErrors; damage is a DataError
-// that names the file.
+// One split of a prepared directory (docs/formats.md "Dataset"), or the splits of several directories one after the
+// other as one dataset. It is read-only: any number of processes may read it at once; it locks and writes no file.
+// The size of a shard and the checksums of everything but its tokens are checked before HDF5 opens the file: for a
+// share of the shards on opening, for the others on their first read. At most 64 shards are open. verify_dataset()
+// re-reads the tokens too. Every method may be called from many threads at once. A bad argument is an InternalError;
+// damage is a DataError that names the file.
 //
-// Sequences of Pairs are as the model sees them: the source with the specials that its preparation chose, the target as
-// bos, text, eos, so that n + 1 tokens give n decoder inputs and n labels. Answers are text, eos, their prompts text.
+// Pairs are stored as the model reads them: the source with the special tokens that preparation added, the target as
+// bos, text, eos, so that n + 1 tokens give n decoder inputs and n labels. Answers are text, eos; prompts are text.
 class Dataset {
  public:
   static Dataset open(const fs::path& directory, DataSplit split, const ShardShare& checked = {});
-  // Of several directories those that have the split; all must have `train`. DataError if tokenizers, kinds or the
-  // conventions of source sequences differ: it names both directories and the difference.
+  // Skips the directories without the split; only `train` must be in every directory. DataError if tokenizers, kinds
+  // or conventions of source sequences differ: it names both directories and the difference.
   static Dataset open(const std::vector<DatasetSource>& sources, DataSplit split, const ShardShare& checked = {});
   static std::vector<DataSplit> splits(const fs::path& directory);                    // those that the directory holds
   static bool has_split(const std::vector<DatasetSource>& sources, DataSplit split);  // whether any directory has it
@@ -109,25 +109,25 @@ class Dataset {
   const DatasetHeader& header() const;
   std::string name() const;  // the directories, for messages
   const std::vector<DatasetPart>& parts() const;
-  int64_t opened_shards() const;  // how often a shard was opened so far
+  int64_t opened_shards() const;  // number of shard openings so far
 
   // Stream: all documents end to end, each followed by the tokenizer's eos if it has one.
   int64_t num_tokens() const;
   void read_tokens(int64_t first, std::span<int32_t> into) const;
-  int64_t document_begin(int64_t document) const;  // index of its first token; O(log shards)
+  int64_t document_begin(int64_t document) const;  // index of the document's first token; O(log shards)
 
-  // Pairs and Answers. Spans are exactly as long as the sequence.
+  // Pairs and Answers. A span to read into must have exactly the length of the sequence.
   int64_t num_pairs() const;
   int32_t source_length(int64_t pair) const;  // O(log shards)
   int32_t target_length(int64_t pair) const;
-  // Lengths of all pairs, in order, without a read for each: for batch plans.
+  // The lengths of all pairs, in order, for batch plans. Reads many lengths at a time, not one pair's.
   void all_lengths(std::vector<int32_t>& source, std::vector<int32_t>& target) const;
   void read_source(int64_t pair, std::span<int32_t> into) const;
   void read_target(int64_t pair, std::span<int32_t> into) const;
-  // If header().references: the target's text as the file of text holds it, neither cut nor made of tokens.
+  // Requires header().references. The target's text as the input file holds it, neither truncated nor decoded.
   std::string read_reference(int64_t pair) const;
 
-  // The (first) directory's own tokenizers; DataError if a file's hash is not the one that made the ids.
+  // The tokenizers of the (first) directory. DataError if a file's hash differs from the one that the dataset states.
   std::shared_ptr<const Tokenizer> load_source_tokenizer() const;
   std::shared_ptr<const Tokenizer> load_target_tokenizer() const;
 

@@ -36,8 +36,8 @@ std::string describe_counts(const char* side, const SideCounts& counts, int64_t 
   return text + fmt::format(", unk {:.3f} %, entropy {:.3f} bits a token\n", share, counts.entropy);
 }
 
-// The counts that deserve a look, a line for each that is not 0. `trained_on`: the training text kept the records that
-// are held out too.
+// Counts that may point to a mistake, a line for each that is not 0. `trained_on`: the training text kept the records
+// that are held out too.
 std::string describe_odd(const SplitEntry& split, const char* record, bool trained_on) {
   std::string text;
   const auto add = [&](int64_t count, const char* singular, const char* plural, const char* what) {
@@ -64,7 +64,7 @@ std::string describe_skipped(const SkippedRecords& skipped) {
   return text;
 }
 
-// Damage as a finding instead of an exception.
+// Turns a DataError of `check` into a finding. Returns true if there was one.
 template <class F>
 bool finds(std::vector<std::string>& findings, F&& check) {
   try {

@@ -267,7 +267,7 @@ bool holds_references(DatasetKind kind, DataSplit split) {
 std::string manifest_text(const Manifest& manifest) {
   Json json = to_json(manifest);
   const std::string body = dump(json);
-  json = parse_json(body, std::string(kManifestName));  // as a reader sees it
+  json = parse_json(body, std::string(kManifestName));  // parsed back, so that its dump equals a reader's
   json["checksum"] = hash_hex(hash64(dump(json)));
   return dump(json);
 }

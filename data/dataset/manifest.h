@@ -11,17 +11,17 @@
 
 namespace weft {
 
-// dataset.json: the content of a prepared directory. Written last, so that a directory without it holds no dataset
+// dataset.json describes a prepared directory. It is written last, so that a directory without it holds no dataset
 // (docs/formats.md "Dataset").
 constexpr const char* kManifestName = "dataset.json";
-constexpr int kDatasetVersion = 2;       // written
-constexpr int kFirstDatasetVersion = 1;  // still read: it has no texts of references
+constexpr int kDatasetVersion = 2;       // the version that this build writes
+constexpr int kFirstDatasetVersion = 1;  // the oldest version that this build reads; it stores no reference texts
 constexpr int64_t kMaxU16Vocabulary = 65536;
 
 // The ids of one side in one shard: a contiguous array in its file.
 struct ShardTokens {
   int64_t count = 0;
-  uint64_t offset = 0;  // byte of the file
+  uint64_t offset = 0;  // bytes from the beginning of the file
 
   template <class Archive>
   void archive(Archive& a) {
@@ -33,11 +33,11 @@ struct ShardEntry {
   std::string file;
   uint64_t bytes = 0;
   uint64_t checksum = 0;            // hash64 of the file
-  uint64_t structure_checksum = 0;  // of the file without its token arrays
-  int64_t records = 0;              // documents that begin in it, or pairs
+  uint64_t structure_checksum = 0;  // hash64 of the file without its token arrays
+  int64_t records = 0;              // documents that begin in the shard, or pairs
   ShardTokens source;
-  ShardTokens target;      // pairs
-  ShardTokens references;  // if the split holds texts of references: their bytes
+  ShardTokens target;      // Pairs, Answers
+  ShardTokens references;  // bytes of the reference texts, if the split holds them
 
   template <class Archive>
   void archive(Archive& a) {
@@ -45,13 +45,13 @@ struct ShardEntry {
   }
 };
 
-// Counts of one side of one split. Entropy is that of single tokens, in bits, specials left out.
+// Counts of one side of one split. The entropy is that of single tokens without specials, in bits a token.
 struct SideCounts {
   int64_t tokens = 0;
   int64_t longest = 0;  // pairs: tokens of the longest sequence
   int64_t unknown = 0;
-  int64_t text_tokens = 0;  // tokens less the specials that preparation added
-  int64_t text_bytes = 0;   // of the text as the files hold it, of truncated sequences too; 0 in version 1
+  int64_t text_tokens = 0;  // tokens, without the specials that preparation added
+  int64_t text_bytes = 0;   // bytes of the text in the input files, truncated sequences in full; 0 in version 1
   double entropy = 0;
 };
 
@@ -62,14 +62,14 @@ struct SplitEntry {
   int64_t truncated = 0;
   bool references = false;        // shards hold the target's text of each pair
   int64_t invalid_utf8 = 0;       // records that are not valid UTF-8, kept byte for byte
-  int64_t duplicates = 0;         // records that are equal to an earlier one of this split (data.duplicates)
+  int64_t duplicates = 0;         // records equal to an earlier record of this split (data.duplicates)
   int64_t in_train = 0;           // held-out records that the training text holds too
-  int64_t dropped_duplicate = 0;  // training records left out for either
+  int64_t dropped_duplicate = 0;  // training records dropped because they equal an earlier or a held-out record
   SideCounts source;
   SideCounts target;
   std::vector<ShardEntry> shards;
 
-  // The counts that are made while records are taken; the others follow from them.
+  // The counts that are kept while records are taken; the other members are set at the end.
   template <class Archive>
   void archive(Archive& a) {
     a(records), a(dropped_empty), a(dropped_long), a(truncated), a(invalid_utf8);
@@ -77,7 +77,7 @@ struct SplitEntry {
 };
 
 struct InputEntry {
-  std::string role;  // the key that names it: "data.train.files"; empty in datasets of earlier versions
+  std::string role;  // key of the job that names the file: "data.train.files"; empty in datasets of earlier versions
   std::string path;
   uint64_t bytes = 0;
   int64_t modified = 0;  // nanoseconds since 1970
@@ -89,7 +89,7 @@ struct Manifest {
   int version = kDatasetVersion;
   DatasetKind kind = DatasetKind::Stream;
   int token_bytes = 2;
-  DatasetSide source;  // its counts (num_tokens, longest) are each split's
+  DatasetSide source;  // num_tokens, num_unknown and longest are unset: each SplitEntry counts its sides
   DatasetSide target;
   std::map<DataSplit, SplitEntry> splits;
   SkippedRecords skipped;
@@ -97,11 +97,11 @@ struct Manifest {
   std::map<std::string, std::string> settings;  // "data.format": "text", ...
 };
 
-// A split keeps the text of its targets if translations are scored against it: held-out pairs of sentences.
+// True if the shards of the split store the targets' texts, to score translations with: held-out Pairs.
 bool holds_references(DatasetKind kind, DataSplit split);
 
 std::string manifest_text(const Manifest& manifest);
-// DataError if it is absent, damaged, foreign, of a later version, or states something impossible.
+// DataError if the manifest is absent, damaged, of another format or a later version, or states an impossible value.
 Manifest read_manifest(const fs::path& directory);
 Manifest parse_manifest(std::string_view text, const std::string& where);
 

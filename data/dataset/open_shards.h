@@ -16,8 +16,8 @@ struct ShardFile {
   std::shared_ptr<const ShardIdentity> identity;
 };
 
-// The shards of a split, each opened, and checked, when it is first asked for. At most `limit` are kept open: a split
-// of thousands would need more descriptors than a process has. Every method may be called from many threads at once.
+// The shards of a split. Each is opened and checked on its first use. At most `limit` shards stay open: a split may
+// have more shards than a process may have descriptors. Every method may be called from many threads at once.
 class OpenShards {
  public:
   static constexpr size_t kLimit = 64;
@@ -25,16 +25,16 @@ class OpenShards {
 
   size_t count() const { return files_.size(); }
   const ShardEntry& entry(size_t i) const { return files_[i].entry; }
-  // Open for as long as it is held. DataError if it is missing or damaged.
+  // The shard stays open as long as the pointer is held. DataError if the file is missing or damaged.
   std::shared_ptr<const Shard> open(size_t i) const;
-  int64_t opened() const;  // files so far, each as often as it was opened
+  int64_t opened() const;  // number of openings so far
 
  private:
   std::vector<ShardFile> files_;
   size_t limit_;
   mutable std::mutex mutex_;
   mutable std::vector<std::pair<size_t, std::shared_ptr<const Shard>>>
-      kept_;  // the one that was asked for last is last
+      kept_;  // in the order of their last use, most recent last
   mutable int64_t opened_ = 0;
 };
 

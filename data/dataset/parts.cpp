@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-// The splits that one of them has.
+// The names of the splits that any of the manifests has.
 std::string split_names(const std::vector<Manifest>& manifests) {
   std::vector<std::string_view> names;
   for (const DataSplit split : kSplits) {
@@ -25,7 +25,7 @@ std::string split_names(const std::vector<Manifest>& manifests) {
 
 std::string id_text(const std::optional<int32_t>& id) { return id ? fmt::format("{}", *id) : "none"; }
 
-// How ids differ in meaning, as "name: A or B"; empty if they do not.
+// The difference in the meaning of ids, as "name, A or B"; empty if there is none.
 std::string side_difference(const char* side, const DatasetSide& a, const DatasetSide& b) {
   const auto found = [&](const char* what, const std::string& first, const std::string& second) {
     return fmt::format("{}{}, {} or {}", side, what, first, second);
@@ -45,7 +45,7 @@ std::string side_difference(const char* side, const DatasetSide& a, const Datase
   return {};
 }
 
-// How source sequences begin and end; datasets of the first version may not say.
+// The difference in the special tokens of source sequences; a manifest of version 1 may not state them.
 std::string convention_difference(const Manifest& a, const Manifest& b) {
   if (a.kind != DatasetKind::Pairs) return {};
   for (const char* key : {"data.source_bos", "data.source_eos"}) {

@@ -23,11 +23,11 @@ struct SplitOfSource {
   const SplitEntry& entry(DataSplit split) const { return manifest.splits.at(split); }
 };
 
-// The split of each directory that has it, in their order; every one must have `train`. DataError if none has it, or if
-// two of them cannot be read as one dataset: it names both and the difference.
+// The split in each directory that has it, in the order of `sources`; `train` must be in every directory. DataError
+// if no directory has the split, or if two cannot be read as one dataset: it names both and the difference.
 std::vector<SplitOfSource> read_splits(const std::vector<DatasetSource>& sources, DataSplit split);
 
-// The header of all of them together.
+// The header of all sources together.
 DatasetHeader header_of(const std::vector<SplitOfSource>& sources, DataSplit split);
 std::vector<DatasetPart> parts_of(const std::vector<SplitOfSource>& sources, DataSplit split);
 

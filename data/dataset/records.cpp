@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-// A sequence as text on one line, quoted and with its specials, and as ids; cut behind `most` tokens (0: never).
+// A sequence as text on one line, quoted and with its specials, and as ids; cut after `most` tokens (0: never).
 std::string show_sequence(const char* side, const Tokenizer& tokenizer, std::span<const int32_t> ids, int64_t most) {
   const size_t shown = most > 0 ? std::min(ids.size(), static_cast<size_t>(most)) : ids.size();
   const std::span<const int32_t> part = ids.first(shown);

@@ -24,7 +24,7 @@ T load(const char* bytes, int64_t i) {
   return value;
 }
 
-// Widens and returns the largest id as unsigned, so that one comparison checks them all.
+// Widens the ids and returns the largest as unsigned, so that one comparison checks them all.
 template <class T>
 uint32_t widen(const char* from, std::span<int32_t> into) {
   uint32_t largest = 0;
@@ -115,8 +115,8 @@ void Shard::check_structure(const ShardIdentity& identity) {
   reference_index_ = place(kReferenceOffsets, Hdf5Type::U64, entry_.records + 1);
 }
 
-// Narrow ids are read into the far half of `into` and widened in place: the i-th is written after it was read, and
-// before any that lies behind it.
+// Narrow ids are read into the second half of `into` and widened in place, front to back: no write reaches an id that
+// is still to be read.
 void Shard::read(const ShardTokens& tokens, int64_t vocabulary, int64_t first, std::span<int32_t> into) const {
   const size_t bytes = into.size() * static_cast<size_t>(token_bytes_);
   char* at = reinterpret_cast<char*>(into.data()) + (into.size_bytes() - bytes);

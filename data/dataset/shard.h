@@ -11,19 +11,19 @@
 
 namespace weft {
 
-// The statements about itself that every shard of a split makes.
+// The properties that every shard of a split states about itself.
 struct ShardIdentity {
   int version = kDatasetVersion;
   DatasetKind kind = DatasetKind::Stream;
   DataSplit split = DataSplit::Train;
   int token_bytes = 2;
-  bool references = false;  // pairs: with the text of each target
+  bool references = false;  // pairs: the shard stores the text of each target
   DatasetSide source;
   DatasetSide target;
 };
 
-// One shard, read with pread: a file that shrinks, a disk that fails or a file server that goes away while it is read
-// is a DataError, where a mapping would end the process with SIGBUS. Construction checks size, structure checksum, and
+// One shard, read with pread: a shrinking file, a failing disk or a file server that disappears during a read is
+// a DataError; a mapping would end the process with SIGBUS. Construction checks the size, the structure checksum, and
 // that HDF5 and the manifest agree.
 class Shard {
  public:
@@ -32,15 +32,15 @@ class Shard {
   const ShardEntry& entry() const { return entry_; }
   void read_source(int64_t first, std::span<int32_t> into) const;
   void read_target(int64_t first, std::span<int32_t> into) const;
-  int64_t document_begin(int64_t i) const;  // within this shard
+  int64_t document_begin(int64_t i) const;  // the document's first token, counted in this shard
   struct TokenRange {
     int64_t begin;
     int64_t end;
   };
   TokenRange source_range(int64_t pair) const { return range(source_index_, entry_.source, pair); }
   TokenRange target_range(int64_t pair) const { return range(target_index_, entry_.target, pair); }
-  std::string read_reference(int64_t pair) const;  // of a split that holds them
-  // Lengths of all sequences, appended: one pass over each index.
+  std::string read_reference(int64_t pair) const;  // only if the split holds references
+  // Appends the lengths of all sequences, in one pass over each index.
   void append_lengths(std::vector<int32_t>& source, std::vector<int32_t>& target) const;
 
  private:
@@ -55,7 +55,7 @@ class Shard {
   int token_bytes_;
   int64_t source_vocabulary_, target_vocabulary_;
   File file_;
-  uint64_t source_index_ = 0;  // where the u64 of the index begin in the file
+  uint64_t source_index_ = 0;  // byte at which the u64 index begins in the file
   uint64_t target_index_ = 0;
   uint64_t reference_index_ = 0;
 };
@@ -63,7 +63,7 @@ class Shard {
 // hash64 of the file without its token arrays: all that HDF5 parses, the indices, and the references, whose bytes no
 // vocabulary checks.
 uint64_t structure_checksum(const File& file, const ShardEntry& entry, int token_bytes);
-// hash64 of all of it.
+// hash64 of the whole file.
 uint64_t file_checksum(const File& file);
 
 }  // namespace weft

@@ -12,7 +12,7 @@
 // The structure of shard files, for their writer and their reader.
 namespace weft {
 
-// Names of arrays.
+// Paths of the arrays in a shard.
 inline constexpr const char* kStreamTokens = "/tokens";
 inline constexpr const char* kStreamDocuments = "/documents";
 inline constexpr const char* kSourceTokens = "/source/tokens";
@@ -22,13 +22,13 @@ inline constexpr const char* kTargetOffsets = "/target/offsets";
 inline constexpr const char* kReferences = "/target/references";
 inline constexpr const char* kReferenceOffsets = "/target/reference_offsets";
 
-// Attributes of the root, by name.
+// Attributes of the root group, as name and value.
 std::vector<std::pair<std::string, int64_t>> stated_numbers(const ShardIdentity& identity, const ShardEntry& entry);
 std::vector<std::pair<std::string, std::string>> stated_texts(const ShardIdentity& identity);
 
 Hdf5Type token_type(int token_bytes);
 
-// Adds bytes of a file, in pieces, so that no shard has to fit into memory.
+// Hashes bytes [begin, end) of a file in pieces, so that no shard has to fit into memory.
 void hash_range(const File& file, uint64_t begin, uint64_t end, Hasher& hasher);
 
 }  // namespace weft

@@ -18,7 +18,7 @@ std::span<const char> bytes_of(const std::vector<uint64_t>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(uint64_t)};
 }
 
-// In the order in which the file has them.
+// The arrays in the order in which HDF5 creates them.
 std::vector<PlacedArray> arrays_of(const ShardArrays& arrays, const ShardIdentity& identity) {
   const Hdf5Type type = token_type(identity.token_bytes);
   if (!has_two_sides(identity.kind)) {
@@ -41,7 +41,7 @@ uint64_t offset_of(const std::vector<PlacedArray>& placed, std::string_view path
   return at == placed.end() ? 0 : at->offset;
 }
 
-// Large writes that leave processors to others (base/direct_file.h), of bytes that begin anywhere.
+// Writes large ranges at any offset by direct I/O, which leaves processors to others (base/direct_file.h).
 class PageWriter {
  public:
   explicit PageWriter(const fs::path& path) : file_(path, File::Mode::ReadWrite), direct_(path) {}
@@ -59,7 +59,7 @@ class PageWriter {
   void sync() { file_.sync(); }
 
  private:
-  static constexpr size_t kBuffer = size_t{4} << 20;  // bytes, whole pages
+  static constexpr size_t kBuffer = size_t{4} << 20;  // bytes, a multiple of the page size
 
   File file_;
   DirectFile direct_;
@@ -99,7 +99,7 @@ FullShard::FullShard(const fs::path& path, const ShardIdentity& identity, ShardA
   entry.structure_checksum = checksum(file, false);
 }
 
-// The structure by HDF5, which gives each array its place.
+// Creates the structure of the file with HDF5, which chooses the offset of each array.
 void FullShard::make_file(const ShardIdentity& identity, const ShardEntry& entry) {
   Hdf5File file = Hdf5File::create(path_);
   for (const auto& [name, value] : stated_texts(identity)) file.set_attribute("/", name, std::string_view(value));
@@ -113,12 +113,12 @@ void FullShard::make_file(const ShardIdentity& identity, const ShardEntry& entry
   file.close();
 }
 
-// Of the file as it will be: arrays from memory, all else from the file. See file_checksum() and structure_checksum().
+// Checksum of the finished file: arrays from memory, the rest from disk. See file_checksum(), structure_checksum().
 uint64_t FullShard::checksum(const File& file, bool with_tokens) const {
   Hasher hasher;
   uint64_t at = 0;
   for (const PlacedArray& array : placed_) {
-    if (array.bytes.empty()) continue;  // it has no place
+    if (array.bytes.empty()) continue;  // HDF5 gives an empty array no offset
     hash_range(file, at, array.offset, hasher);
     if (with_tokens || !array.tokens) hasher.update(array.bytes.data(), array.bytes.size());
     at = array.offset + array.bytes.size();
@@ -177,7 +177,7 @@ void SplitWriter::add_pair(std::span<const int32_t> source, std::span<const int3
 
 void SplitWriter::close_shard() {
   ShardArrays arrays = std::exchange(pending_, ShardArrays(identity_.token_bytes));
-  pending_.source.reserve(arrays.source.count());  // the next one is as long
+  pending_.source.reserve(arrays.source.count());  // the next shard is about as long
   pending_.target.reserve(arrays.target.count());
   ShardEntry entry{.file = fmt::format("{}-{:05}.h5", enum_name(identity_.split), entries_.size()),
                    .records = static_cast<int64_t>(arrays.source_index.size())};
@@ -187,7 +187,7 @@ void SplitWriter::close_shard() {
     if (identity_.references) arrays.reference_index.push_back(arrays.references.size());
   }
   const fs::path path = temporary(entry);
-  ShardEntry& added = entries_.emplace_back(std::move(entry));  // its file is ours from now on
+  ShardEntry& added = entries_.emplace_back(std::move(entry));  // the destructor removes its file from now on
   full_.emplace_back(path, identity_, std::move(arrays), added);
 }
 

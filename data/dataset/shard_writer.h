@@ -12,7 +12,7 @@
 
 namespace weft {
 
-// Ids as they lie in a file: 2 or 4 bytes each.
+// Token ids as a shard stores them, 2 or 4 bytes each.
 class TokenBuffer {
  public:
   explicit TokenBuffer(int token_bytes) : token_bytes_(token_bytes) {}
@@ -39,7 +39,7 @@ struct ShardArrays {
   TokenBuffer source, target;
   std::vector<uint64_t> source_index;  // stream: where documents begin; pairs: where sequences begin, and the end
   std::vector<uint64_t> target_index;
-  std::vector<char> references;  // one after another
+  std::vector<char> references;  // texts, one after another
   std::vector<uint64_t> reference_index;
 
   template <class Archive>
@@ -57,16 +57,16 @@ struct PlacedArray {
   uint64_t offset = 0;
 };
 
-// A shard whose file is there with its structure and its size, and still without its arrays.
+// A shard whose file has its structure and its final size already, but not the content of its arrays.
 class FullShard {
  public:
-  // Makes the file, and states the entry.
+  // Creates the file, and completes the entry with counts, offsets, size and checksums.
   FullShard(const fs::path& path, const ShardIdentity& identity, ShardArrays arrays, ShardEntry& entry);
   FullShard(FullShard&&) = default;
   FullShard& operator=(FullShard&&) = default;
   FullShard(const FullShard&) = delete;
 
-  // The arrays, down to the disk. May be called on any thread.
+  // Writes the arrays and syncs the file. May be called on any thread.
   void write() const;
 
  private:
@@ -78,8 +78,8 @@ class FullShard {
   std::vector<PlacedArray> placed_;  // spans of arrays_, in the order of the file
 };
 
-// Cuts one split into DIRECTORY/SPLIT-00000.h5.tmp and so on. The caller renames them when all is written; files that
-// were not released are removed on destruction.
+// Cuts one split into DIRECTORY/SPLIT-00000.h5.tmp and so on. The caller renames the files when all are written; the
+// destructor removes them unless release() was called.
 class SplitWriter {
  public:
   SplitWriter(fs::path directory, ShardIdentity identity, int64_t shard_tokens);
@@ -87,13 +87,13 @@ class SplitWriter {
   SplitWriter(const SplitWriter&) = delete;
   SplitWriter& operator=(const SplitWriter&) = delete;
 
-  void add_document(std::span<const int32_t> ids);  // cut if a shard is full
+  void add_document(std::span<const int32_t> ids);  // continues in the next shard when one is full
   void continue_document(std::span<const int32_t> ids);
-  // `reference`: the target's text, kept if the identity says so.
+  // `reference`: the target's text, stored if the identity has references.
   void add_pair(std::span<const int32_t> source, std::span<const int32_t> target, std::string_view reference = {});
-  // The shards that became full since the last call: for the caller to write, before it counts on them.
+  // The shards that became full since the last call. The caller must write them before it relies on them.
   std::vector<FullShard> take_full() { return std::exchange(full_, {}); }
-  // Writes the full shards that were not taken, and the pending one; entries name the files without .tmp.
+  // Writes the full shards that were not taken, and the pending shard. Entries name the files without .tmp.
   std::vector<ShardEntry> finish();
   void release() { keep_ = true; }
 

@@ -17,18 +17,18 @@ namespace weft {
 
 enum class TextFormat {
   Text,          // plain text, cut into documents by DocumentDelimiter
-  Jsonl,         // one JSON object a line; one field of it is a document
+  Jsonl,         // one JSON object a line, of which one field is a document
   Csv,           // records of comma-separated fields, quoted or not; one column is a document
-  Parallel,      // two files a side by side: line n of one translates line n of the other
+  Parallel,      // pairs of files: line n of one translates line n of the other
   Tsv,           // two columns of tab-separated lines
-  PromptAnswer,  // one JSON object a line; two fields of it are a prompt and its answer
+  PromptAnswer,  // one JSON object a line, of which two fields are a prompt and its answer
 };
 template <>
 struct EnumNames<TextFormat> {
   static constexpr auto kNames = enum_names<TextFormat>("text", "jsonl", "csv", "parallel", "tsv", "prompt_answer");
 };
 
-// What the records of a format become.
+// The kind of dataset that the records of a format become.
 inline constexpr EnumTable<TextFormat, DatasetKind> kKindOfFormat = {
     {TextFormat::Text, DatasetKind::Stream}, {TextFormat::Jsonl, DatasetKind::Stream},
     {TextFormat::Csv, DatasetKind::Stream},  {TextFormat::Parallel, DatasetKind::Pairs},
@@ -93,7 +93,7 @@ struct SplitFiles {
   bool empty() const { return files.empty() && source.empty() && target.empty(); }
 };
 
-// Another prepared dataset to train on, beside that of data.directory.
+// Another prepared dataset to train on, besides the dataset in data.directory.
 struct MixtureSource {
   std::string directory;
   double weight = 1;
@@ -106,7 +106,7 @@ struct MixtureSource {
   static constexpr Range kWeights{.min = 1e-9, .max = 1e9};
 };
 
-// Which text becomes which dataset, and how. A record is a document or a pair of sentences.
+// The text that becomes a dataset, and how. A record is a document, a pair of sentences, or a prompt and its answer.
 struct DataConfig {
   std::string directory;
   double weight = 1;
@@ -145,7 +145,7 @@ struct DataConfig {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    // Keys that make the dataset do not affect a resumed run: it compares the texts and tokenizers of the dataset.
+    // Keys that make the dataset do not affect a resumed run, which compares the texts and tokenizers of the dataset.
     constexpr Affects kPrepared = Affects::Nothing;
     v.field("directory", directory, "Where the prepared dataset lies.", kPrepared);
     v.field("weight", weight,
@@ -236,11 +236,11 @@ struct DataConfig {
 
   DatasetKind kind() const { return kKindOfFormat[format]; }
   bool is_translation() const { return kind() == DatasetKind::Pairs; }
-  // A record has two sides: source and target, or prompt and answer.
+  // True if a record has two sides: source and target, or prompt and answer.
   bool is_pairs() const { return has_two_sides(kind()); }
-  // Each file is one document.
+  // True if each file is one document.
   bool keeps_files_whole() const { return format == TextFormat::Text && document_delimiter == DocumentDelimiter::File; }
-  // The datasets that are read: that of `directory`, then those of `mixture`.
+  // The datasets to read: the one in `directory`, then those of `mixture`.
   std::vector<DatasetSource> sources() const;
   // ConfigError if fields contradict each other. Touches no file.
   void check() const;

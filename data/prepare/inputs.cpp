@@ -70,7 +70,7 @@ void write_settings(const char* prefix, T section, std::map<std::string, std::st
   section.fields(writer);
 }
 
-// The section with its implied values: datasets that were made before the default had a name lack it.
+// The section with the default pattern filled in: datasets made before that default had a name do not store it.
 TokenizerConfig as_meant(TokenizerConfig config) {
   if (config.kind != TokenizerKind::Tiktoken) config.pattern = config.learnt_pattern();
   return config;
@@ -78,7 +78,7 @@ TokenizerConfig as_meant(TokenizerConfig config) {
 
 uint64_t hash_file(const TextFile& file) { return file_checksum(File(file.place(), File::Mode::Read)); }
 
-// Keys that bound what is accepted and change no output, and those that name files, whose content is compared.
+// True for keys that bound what is accepted but change no output, and for keys of files whose content is compared.
 bool changes_nothing(const std::string& key, bool inputs_are_compared) {
   if (key == "data.max_unknown_fraction" || key == "data.max_bad_fraction") return true;
   if (!inputs_are_compared) return false;
@@ -87,7 +87,7 @@ bool changes_nothing(const std::string& key, bool inputs_are_compared) {
   return std::regex_match(key, kFiles);
 }
 
-// A list as a message shows it.
+// The value as a message shows it; a list stands in brackets.
 std::string shown(std::string value) {
   if (!value.ends_with('\n')) return value;
   value.pop_back();
@@ -124,7 +124,7 @@ std::map<std::string, std::string> prepare_settings(const TextJob& job) {
   std::map<std::string, std::string> settings;
   write_settings("data", job.data, settings);
   for (const char* other : {"data.directory", "data.weight", "data.document_mask"})
-    settings.erase(other);  // keys of reading, not of making
+    settings.erase(other);  // keys that affect reading, not preparation
   std::erase_if(settings, [](const auto& setting) { return setting.first.starts_with("data.mixture["); });
   if (!job.data.tokenizer_file.empty()) return settings;
   write_settings("tokenizer", as_meant(job.tokenizer), settings);

@@ -11,12 +11,12 @@ namespace weft {
 
 constexpr const char* kJournalName = "preparation.journal";
 
-// How far a preparation is, so that one that was killed can be resumed. It lies beside the shards (.tmp) whose tokens
-// it counts, and is replaced as a whole each time a shard was written. Text that it does not count is read and encoded
-// again, so nothing depends on when it was written.
+// The progress of a preparation, so that a killed preparation can be resumed. The journal lies beside the shards (.tmp)
+// whose tokens it counts, and is replaced as a whole after each shard is written. Text that it does not count is read
+// and encoded again, so nothing depends on when it was written.
 struct Journal {
-  uint64_t identity = 0;                                // identity_of() text and settings
-  uint64_t source_tokenizer = 0, target_tokenizer = 0;  // hashes
+  uint64_t identity = 0;                                // identity_of() settings and inputs
+  uint64_t source_tokenizer = 0, target_tokenizer = 0;  // hashes of the tokenizers
   int64_t taken = 0;                                    // records, and pieces of long ones, that the writer took
   std::string writer;                                   // DatasetWriter, archived
 
@@ -27,9 +27,9 @@ struct Journal {
 };
 
 void write_journal(const fs::path& directory, Journal journal);
-// Nothing unless a whole journal of this identity is there.
+// nullopt unless there is an undamaged journal of this identity.
 std::optional<Journal> read_journal(const fs::path& directory, uint64_t identity);
-// Restores the writer's state; false if a shard that it counts is gone or has another size: the writer is useless then.
+// Restores the writer's state. False if a counted shard is missing or has another size: the writer is useless then.
 bool resume(const Journal& journal, const fs::path& directory, DatasetWriter& writer);
 
 }  // namespace weft

@@ -23,7 +23,7 @@ double shards(const DataConfig& data) {
   return 3.0 * static_cast<double>(sizeof(int32_t)) * static_cast<double>(data.shard_tokens) * splits;
 }
 
-// A table of pretokens, and the copy of them from which merges are learnt.
+// A table of pretokens, and the copy of the table from which merges are learnt.
 double learning(const TokenizerConfig& config) {
   if (config.is_loaded() || config.kind == TokenizerKind::Bytes) return 0;
   constexpr double kPretokenBytes = 200, kBatch = 32 << 20;

@@ -23,7 +23,7 @@ std::set<std::string> files_of(const Manifest& manifest) {
   return names;
 }
 
-// Empty if there is no dataset, or none that can be read: then nothing is known to be its own.
+// The files of the dataset in `directory`. Empty if no dataset can be read: then no file is known to belong to one.
 std::set<std::string> old_files(const fs::path& directory) {
   try {
     return files_of(read_manifest(directory));
@@ -50,7 +50,7 @@ OutputDirectory::~OutputDirectory() {
   if (!committed_) {
     clear();
     std::error_code ignored;
-    if (made_) fs::remove(path_, ignored);  // only if it is empty
+    if (made_) fs::remove(path_, ignored);  // fails unless the directory is empty
   }
   ::close(descriptor_);
 }
@@ -73,7 +73,7 @@ void OutputDirectory::stage(const std::string& name, std::string_view bytes) {
 void OutputDirectory::commit(const Manifest& manifest) {
   const std::set<std::string> before = old_files(path_);
   const std::set<std::string> now = files_of(manifest);
-  stage(kManifestName, manifest_text(manifest));  // the last that needs space, while the old dataset still stands
+  stage(kManifestName, manifest_text(manifest));  // the last write that needs space, while the old dataset is complete
   const fs::path manifest_path = path_ / kManifestName;
   fs::remove(manifest_path);
   sync_directory(path_);

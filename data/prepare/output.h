@@ -10,13 +10,13 @@
 
 namespace weft {
 
-// The directory that a dataset is written to, held by one writer at a time (flock on the directory: no file). What is
-// staged lies beside the old dataset under names ending in .tmp until commit().
+// The directory that a dataset is written to, locked by one writer at a time (flock on the directory, without a lock
+// file). Staged files lie beside the old dataset under names ending in .tmp until commit().
 class OutputDirectory {
  public:
   // Makes the directory if it is missing. DataError if another process prepares it.
   explicit OutputDirectory(fs::path path);
-  // Removes what was staged and not committed, and the directory if it was made for this.
+  // Removes staged files unless they were committed, and the directory if the constructor made it.
   ~OutputDirectory();
   OutputDirectory(const OutputDirectory&) = delete;
   OutputDirectory& operator=(const OutputDirectory&) = delete;
@@ -25,8 +25,8 @@ class OutputDirectory {
   // Removes the files that a killed preparation left, except `kept`.
   void clear(const std::set<std::string>& kept = {}) const;
   void stage(const std::string& name, std::string_view bytes);  // written and synced as NAME.tmp
-  // The old manifest goes, staged files and shards take their names, then the new manifest is written. Files of the
-  // old dataset that the new one lacks are removed.
+  // Removes the old manifest, gives staged files and shards their names, and writes the new manifest. Then removes the
+  // old dataset's files that the new one lacks.
   void commit(const Manifest& manifest);
 
  private:

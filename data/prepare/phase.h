@@ -8,7 +8,7 @@
 
 namespace weft {
 
-// Reports to the caller of prepare() how far a phase is: as it begins, a few times a second, and at its end.
+// Reports the progress of a phase to the caller of prepare(): as it begins, a few times a second, and at its end.
 class PhaseProgress {
  public:
   PhaseProgress(const PrepareOptions& options, std::string_view name, uint64_t total_bytes)

@@ -42,7 +42,7 @@ Manifest Preparation::describe_sides(const Tokenizers& tokenizers) const {
   return manifest;
 }
 
-// Reads what the split of a record depends on, before the pass that encodes.
+// Reads all text before the pass that encodes it, if the split of a record or a count depends on the whole text.
 void Preparation::read_ahead() {
   if (corpus_.needs_size()) {
     PhaseProgress phase(options_, "measuring the text", corpus_.total_bytes());
@@ -56,8 +56,8 @@ void Preparation::read_ahead() {
   }
 }
 
-// The tokenizers of the journal that was found; learnt ones were staged with it. Nothing if one of them is missing or
-// different.
+// The tokenizers of the journal that was found; learnt tokenizers were staged with it. nullopt if a tokenizer is
+// missing or different.
 std::optional<Tokenizers> Preparation::staged_tokenizers(const fs::path& directory) const {
   try {
     Tokenizers staged{.source = text_.tokenizers.source, .target = text_.tokenizers.target};
@@ -113,8 +113,8 @@ Journal Preparation::journal_so_far() {
   return journal;
 }
 
-// Writes the shards that are full while more text is encoded. The journal counts what was taken until now, and is
-// written after they are on the disk.
+// Writes the full shards while more text is encoded. The journal counts all that was taken so far, and is written after
+// the shards are on the disk.
 void Preparation::save_beside(const fs::path& directory, std::future<void>& saving) {
   std::vector<FullShard> full = writer_->take_full();
   if (full.empty()) return;
@@ -128,7 +128,7 @@ void Preparation::save_beside(const fs::path& directory, std::future<void>& savi
 void Preparation::tokenise(const Tokenizers& tokenizers, const fs::path& directory) {
   BatchEncoder encoder(data(), tokenizers, options_.threads, options_.ranks);
   PhaseProgress phase(options_, "tokenising", corpus_.total_bytes());
-  std::deque<size_t> sizes;  // of the batches that are pending
+  std::deque<size_t> sizes;  // records in each pending batch
   std::future<void> saving;  // its destructor waits, also after an error
   const auto take = [&] {
     writer_->take(encoder.take());

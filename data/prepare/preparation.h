@@ -19,8 +19,8 @@ namespace weft {
 inline constexpr size_t kBatchBytes = size_t{256} * 1024;  // text that one thread encodes at a time
 inline constexpr size_t kPieceBytes = size_t{1} << 20;     // a longer document is encoded in pieces of this size
 
-// Text to a dataset's files, which lie under names ending in .tmp until they are committed. A journal is kept beside
-// them; if one of the same text and settings is there already, the work resumes from it.
+// Turns text into a dataset's files, which have names ending in .tmp until they are committed. A journal is kept beside
+// the files; if a journal of the same text and settings exists already, the work resumes from it.
 class Preparation {
  public:
   Preparation(ResolvedText text, const PrepareOptions& options);
@@ -51,7 +51,7 @@ class Preparation {
   const PrepareOptions& options_;
   Corpus corpus_;
   std::optional<Journal> found_;  // left by an earlier run
-  Journal journal_;               // this run's; journal_so_far() adds the writer's state
+  Journal journal_;               // the journal of this run; journal_so_far() adds the writer's state
   int64_t resumed_ = 0;
   std::vector<uint64_t> shares_;
   std::unique_ptr<DatasetWriter> writer_;

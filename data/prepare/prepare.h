@@ -14,9 +14,9 @@ namespace weft {
 
 struct PrepareProgress {
   std::string_view phase;
-  uint64_t done_bytes = 0;   // read of the input files, as they lie on disk
+  uint64_t done_bytes = 0;   // bytes of the input files that were read, as they lie on disk
   uint64_t total_bytes = 0;  // 0: unknown, for example while merges are chosen
-  double seconds = 0;        // since this phase began
+  double seconds = 0;        // seconds since this phase began
 
   double fraction() const { return total_bytes == 0 ? 0 : double(done_bytes) / double(total_bytes); }
   double bytes_per_second() const { return seconds <= 0 ? 0 : double(done_bytes) / seconds; }
@@ -46,21 +46,21 @@ struct PrepareReport {
   double seconds = 0;
 };
 
-// Text to a directory that Dataset::open() reads: tokenizer.json (or source- and target-tokenizer.json), shards, and
-// dataset.json last. `target_tokenizer` gives the target language a tokenizer of its own; otherwise one is learnt from
-// both sides together. Tokenizers learn from the training split alone.
+// Prepares text as a directory that Dataset::open() reads: tokenizer.json (or source- and target-tokenizer.json),
+// shards, and dataset.json last. With `target_tokenizer` the target language has a separate tokenizer; without it, one
+// tokenizer is learnt from both sides together. Tokenizers learn from the training split alone.
 //
-// If the directory already holds a dataset of the same settings and the same text (sizes and times, or failing
-// those checksums), returns at once; it does so too if the text is unavailable and the settings are the same,
-// names of files among them. If it holds another: DataError unless forced. Whatever stops it, readers find the old
-// dataset, the new one, or none; never a part. ConfigError and DataError state what is wrong with settings and text,
-// with file and line.
+// If the directory already holds a dataset of the same settings and the same text (by sizes and times, or else by
+// checksums), returns at once; also if the text is unavailable and the settings, including the names of files, are
+// the same. Another dataset in the directory is a DataError unless forced. However the work ends, readers find the old
+// dataset, the new one, or no dataset, never a part of one. ConfigError and DataError state the fault of settings or
+// text, with file and line.
 PrepareReport prepare(const TextJob& job, const PrepareOptions& options = {});
 
 // The first setting that differs from those a dataset was made with, as "data.KEY was "A" and is now "B""; empty if
-// none differs. A key at its default equals an absent one; those that change no id (shard_tokens,
-// max_unknown_fraction) may differ, and a tokenizer's file may lie elsewhere if it is the same tokenizer. DataError as
-// Dataset::open().
+// none differs. A key at its default equals an absent key; keys that change no id (shard_tokens,
+// max_unknown_fraction) may differ, and a tokenizer's file may lie elsewhere if it holds the same tokenizer. DataError
+// if the dataset's manifest cannot be read.
 std::string prepared_otherwise(const fs::path& directory, const TextJob& job);
 
 // Throws the errors of prepare() that are known before much of the text is read: the settings contradict each other, a
@@ -68,7 +68,7 @@ std::string prepared_otherwise(const fs::path& directory, const TextJob& job);
 // a split is bad. Pipes are not read.
 void check_preparation(const TextJob& job);
 
-// The memory that prepare() needs at most, and the settings that bound it: one line.
+// Describes in one line the memory that prepare() needs at most, and the settings that bound it.
 std::string describe_memory(const TextJob& job, int threads);
 
 // A few lines for the console: per split, records, tokens, dropped and truncated, unk rate, entropy; the records left

@@ -31,7 +31,7 @@ void check_documents_are_kept_apart(const DataConfig& data, const Tokenizer& tok
 
 void check_preparation(const TextJob& job) {
   const ResolvedText text = resolve_text(job);
-  if (any_pipe(text.files)) return;  // text that is read from a pipe now is gone later
+  if (any_pipe(text.files)) return;  // text read from a pipe here would be lost later
   Corpus corpus(job.data, text.files);
   check_documents_are_kept_apart(job.data, *text.tokenizers.source, corpus);
   corpus.check_beginnings();

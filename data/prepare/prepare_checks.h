@@ -5,7 +5,7 @@
 
 namespace weft {
 
-// ConfigError if documents would run together: several of them that are no whole files, and no eos to put between.
+// ConfigError if documents would run together: they are several, not whole files, and have no eos to separate them.
 void check_documents_are_kept_apart(const DataConfig& data, const Tokenizer& tokenizer, Corpus& corpus);
 
 }  // namespace weft

@@ -51,7 +51,7 @@ ResolvedText resolve_text(const TextJob& job) {
   }
   for (const PrepareInput& input : text.tokenizer_files) check_readable(input.file);
   text.tokenizers = known_tokenizers(job);
-  specials_of(job.data, *text.tokenizers.source, *text.tokenizers.target);  // throws if one is missing
+  specials_of(job.data, *text.tokenizers.source, *text.tokenizers.target);  // throws if a special is missing
   return text;
 }
 

@@ -8,7 +8,7 @@
 
 namespace weft {
 
-// A job whose names are resolved, once: its files are there and can be read, its tokenizers are loaded.
+// A job whose names are resolved: its files exist and can be read, and its tokenizers are loaded.
 struct ResolvedText {
   TextJob job;
   BySplit<TextFiles> files;

@@ -15,11 +15,11 @@ struct SideSpecials {
   std::optional<int32_t> bos, eos;
 };
 
-// Around a source: those that data.source_bos and data.source_eos ask for. Around a target: both, since the decoder
+// A source has the specials that data.source_bos and data.source_eos require. A target has both, since the decoder
 // begins with `bos` and ends with `eos`. ConfigError if the tokenizer has no such token.
 SideSpecials source_specials(const DataConfig& config, const Tokenizer& tokenizer);
 SideSpecials target_specials(const Tokenizer& tokenizer);
-// Around an answer to a prompt: it ends with `eos`.
+// An answer to a prompt ends with `eos`.
 SideSpecials answer_specials(const Tokenizer& tokenizer);
 
 // The specials around both sides of a record. A document has a source side alone, and ends with `eos` if the tokenizer
@@ -29,8 +29,8 @@ struct RecordSpecials {
 };
 RecordSpecials specials_of(const DataConfig& config, const Tokenizer& source, const Tokenizer& target);
 
-// A source sentence as preparation stores it: the ids of the text between its specials. Neither cut nor dropped if it
-// is longer than the job allows.
+// A source sentence as preparation stores it: the ids of the text between its specials. A source that is longer than
+// the job allows is neither cut nor dropped.
 std::vector<int32_t> encode_source(const std::string& text, const Tokenizer& tokenizer, const DataConfig& config);
 
 }  // namespace weft

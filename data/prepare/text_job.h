@@ -13,7 +13,7 @@ namespace weft {
 struct TextJob {
   DataConfig data;
   TokenizerConfig tokenizer = {};
-  std::optional<TokenizerConfig> target_tokenizer = {};  // nothing: both languages have `tokenizer`
+  std::optional<TokenizerConfig> target_tokenizer = {};  // nullopt: both languages use `tokenizer`
 
   bool has_own_target() const {
     return data.tokenizer_file.empty() ? target_tokenizer.has_value() : !data.target_tokenizer_file.empty();

@@ -10,7 +10,7 @@ namespace weft {
 
 namespace {
 
-// A trainer, and the sample of the text that it learns from if it does not take all.
+// A trainer, and the sample of the text that it learns from if it does not learn from all text.
 class Learner {
  public:
   Learner(const TokenizerConfig& config, int threads) : trainer_(config, threads) {
@@ -35,7 +35,7 @@ void read_training_text(const TextJob& job, Corpus& corpus, const PrepareOptions
   const bool pairs = job.data.is_pairs();
   const std::string_view source_kind = enum_name(job.tokenizer.kind);
   const std::string_view target_kind = enum_name(job.target_tokenizer.value_or(job.tokenizer).kind);
-  BadRecords bad(job.data.bad_records == BadRecordPolicy::Skip);  // counted when the text is encoded
+  BadRecords bad(job.data.bad_records == BadRecordPolicy::Skip);  // bad records are counted when the text is encoded
   PhaseProgress phase(options, "reading text for the tokenizer", corpus.total_bytes());
   corpus.rewind();
   DataSplit split;
@@ -56,7 +56,7 @@ void read_training_text(const TextJob& job, Corpus& corpus, const PrepareOptions
   phase.done();
 }
 
-// `learns`: whether it is a stand-in.
+// `learns`: set to whether the tokenizer is a stand-in.
 TokenizerPtr known_tokenizer(const TokenizerConfig& config, bool& learns) {
   TokenizerTrainer trainer(config, 1);
   learns = trainer.needs_text();

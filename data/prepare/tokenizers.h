@@ -9,15 +9,15 @@ namespace weft {
 
 struct Tokenizers {
   TokenizerPtr source;
-  TokenizerPtr target;  // the same one if there is no other
-  // Before it is learnt, a tokenizer has a stand-in, which encodes bytes and has the bos and eos of the configuration.
+  TokenizerPtr target;  // equal to `source` if there is no other
+  // Until it is learnt, a tokenizer is a stand-in, which encodes bytes and has the bos and eos of the configuration.
   bool learns_source = false;
-  bool learns_target = false;  // as `learns_source` if both are one
+  bool learns_target = false;  // equal to learns_source if both sides share a tokenizer
 
   bool learns() const { return learns_source || learns_target; }
 };
 
-// Loads what needs no text; the others are stand-ins.
+// Loads the tokenizers that need no text; the others are stand-ins.
 Tokenizers known_tokenizers(const TextJob& job);
 
 // Learns from the corpus' training split the tokenizers for which `known`, of known_tokenizers(), has stand-ins.

@@ -12,7 +12,7 @@
 namespace weft {
 
 // Threads that map inputs to outputs; outputs are taken in the order of inputs. With one thread the work is done by
-// the caller, in submit(). submit() and take() belong to one thread.
+// the caller, in submit(). submit() and take() must be called from one thread.
 template <class In, class Out>
 class OrderedWorkers {
  public:
@@ -55,7 +55,7 @@ class OrderedWorkers {
     return !results_.empty() && results_.front().wait_for(std::chrono::seconds(0)) == std::future_status::ready;
   }
   size_t pending() const { return results_.size(); }
-  // How many inputs keep all threads busy.
+  // The number of pending inputs that keeps all threads busy.
   size_t window() const { return threads_.empty() ? 1 : 4 * threads_.size(); }
 
  private:

@@ -6,7 +6,7 @@
 namespace weft {
 
 namespace {
-constexpr size_t kFirst = 5;  // that are remembered with their places
+constexpr size_t kFirst = 5;  // bad records that are remembered with their places
 constexpr const char* kSkip = "data.bad_records: skip leaves such records out, and counts them";
 }  // namespace
 
@@ -40,7 +40,7 @@ void BadRecords::check_share(int64_t good, double most) const {
 std::string excerpt(std::string_view text) {
   size_t most = std::min<size_t>(text.size(), 40);
   const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
-  while (most > 0 && most < text.size() && continues(text[most])) --most;  // never through a character
+  while (most > 0 && most < text.size() && continues(text[most])) --most;  // does not cut a character
   std::string shown(text.substr(0, most));
   for (char& c : shown) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';

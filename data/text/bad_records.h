@@ -13,7 +13,7 @@
 
 namespace weft {
 
-// Why a record cannot be taken.
+// The reason why a record cannot be taken.
 enum class BadRecord { NotJson, NoObject, NoField, NoString, Nul, TooFewColumns, Malformed, NotUtf8 };
 template <>
 struct EnumNames<BadRecord> {
@@ -57,7 +57,7 @@ class BadRecords {
   void add(const SkippedRecords& more);
   void clear() { skipped_ = {}; }
   const SkippedRecords& skipped() const { return skipped_; }
-  // DataError if more than `most` of all records, a share, were left out. `good`: how many were not.
+  // DataError if the share of records that were left out is above `most`. `good`: the number of all other records.
   void check_share(int64_t good, double most) const;
 
   template <class Archive>
@@ -70,7 +70,7 @@ class BadRecords {
   SkippedRecords skipped_;
 };
 
-// Bytes of the input as a message shows them: 40 at most, none that a terminal would obey.
+// Bytes of the input as a message shows them: 40 at most, with control characters replaced.
 std::string excerpt(std::string_view text);
 
 }  // namespace weft

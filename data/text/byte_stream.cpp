@@ -14,26 +14,26 @@ namespace weft {
 
 namespace {
 
-constexpr size_t kLongestMagic = 10;  // bzip2's
+constexpr size_t kLongestMagic = 10;  // bytes, of bzip2
 constexpr size_t kBufferBytes = 256 * 1024;
 
 using namespace std::string_view_literals;
 constexpr auto kGzip = "\x1F\x8B"sv;
 constexpr auto kZstd = "\x28\xB5\x2F\xFD"sv;
-constexpr auto kSkippableEnd = "\x2A\x4D\x18"sv;  // after 50 to 5F: a frame of zstd without text
+constexpr auto kSkippableEnd = "\x2A\x4D\x18"sv;  // follows a byte 50 to 5F: a frame of zstd without text
 constexpr auto kXz = "\xFD\x37zXZ\0"sv;
 constexpr auto kBzip2 = "BZh"sv;
-constexpr auto kBzip2End = "1AY&SY"sv;  // after that and a digit
+constexpr auto kBzip2End = "1AY&SY"sv;  // follows kBzip2 and a digit
 constexpr auto kLz4 = "\x04\x22\x4D\x18"sv;
 constexpr auto kZip = "PK\x03\x04"sv;
 
-// Whether the shorter one of the two is the beginning of the other.
+// True if the shorter one of the two is the beginning of the other.
 bool may_be(std::string_view begin, std::string_view magic) {
   const size_t known = std::min(begin.size(), magic.size());
   return begin.substr(0, known) == magic.substr(0, known);
 }
 
-// As few first bytes as show how a file is compressed: on a terminal, waiting for more would block.
+// The fewest first bytes that show how a file is compressed: on a terminal, waiting for more bytes would block.
 std::string_view telling_bytes(FileBytes& from) {
   size_t wanted = 1;
   const auto undecided = [](std::string_view begin) {

@@ -11,13 +11,13 @@
 
 namespace weft {
 
-// The bytes of a file as they lie on disk, in order, some at a time. Errors lack the file's name: the reader adds it.
+// The bytes of a file as they lie on disk, in order, some at a time. Errors lack the file's name: the caller adds it.
 class FileBytes {
  public:
   explicit FileBytes(File file);
   // The bytes that were read and not taken; reads more if there are none. Empty at the end.
   std::string_view available();
-  // At least `bytes` of them, unless the file ends before.
+  // At least `bytes` of these bytes, unless the file ends earlier.
   std::string_view at_least(size_t bytes);
   void take(size_t bytes) { begin_ += bytes; }
   uint64_t taken() const { return read_ - (end_ - begin_); }
@@ -46,8 +46,8 @@ class Decoder {
   virtual size_t read(FileBytes& from, char* into, size_t most) = 0;
 };
 
-// Chosen by the first bytes: gzip (RFC 1952, members one after another), zstd (RFC 8878, frames one after another), or
-// plain. DataError for other compressions, and for files named .gz or .zst that are not.
+// The decoder for a file's first bytes: gzip (RFC 1952, members one after another), zstd (RFC 8878, frames one after
+// another), or plain. DataError for other compressions, and for files named .gz or .zst that hold something else.
 std::unique_ptr<Decoder> make_decoder(FileBytes& from, const fs::path& path);
 
 std::unique_ptr<Decoder> make_gzip_decoder();

@@ -8,7 +8,7 @@ namespace weft {
 
 namespace {
 
-constexpr int kGzipOnly = 15 + 16;  // windowBits of inflateInit2: the largest window, and no other format than gzip
+constexpr int kGzipOnly = 15 + 16;  // windowBits of inflateInit2: the largest window, and no format but gzip
 
 // Any bytes after a member must be another member: zlib's own gzread() takes the rest of the file for padding if a
 // member's first bytes are damaged.

@@ -25,7 +25,7 @@ std::vector<fs::directory_entry> entries_of(const fs::path& directory) {
 
 bool is_hidden(const fs::path& name) { return name.native().starts_with('.'); }
 
-// The directories right in this one, links left out, so that a walk ends.
+// The visible subdirectories of `directory`, links left out, so that a walk ends.
 std::vector<fs::path> directories_in(const fs::path& directory) {
   std::vector<fs::path> found;
   for (const fs::directory_entry& entry : entries_of(directory)) {
@@ -48,7 +48,7 @@ void add(const fs::path& path, std::vector<fs::path>& found) {
   found.push_back(path);
 }
 
-// What of `base` the parts of a pattern match.
+// Adds the files below `base` that the parts of a pattern match.
 void match(const fs::path& base, std::span<const std::string> parts, std::vector<fs::path>& found) {
   if (parts.empty()) return add(base, found);
   const std::string& part = parts.front();

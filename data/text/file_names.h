@@ -13,7 +13,7 @@ namespace weft {
 //  - else a pattern as shells have it: * and ? match within a name, [a-c] one of its characters, ** any number of
 //    directories. A directory that matches stands for its files.
 // Names that begin with a dot are found only by patterns that do; links to directories are not followed. DataError if
-// there is nothing, or a directory cannot be listed.
+// no file is found, or a directory cannot be listed.
 std::vector<fs::path> files_named(const std::string& name);
 
 }  // namespace weft

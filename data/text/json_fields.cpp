@@ -13,7 +13,7 @@ namespace {
 
 constexpr char32_t kReplacement = 0xFFFD;
 
-constexpr size_t kMostNames = 8;  // that a message repeats
+constexpr size_t kMostNames = 8;  // names that a message repeats
 constexpr const char* kOneObjectALine = "each line is one JSON object; of an array `jq -c '.[]' FILE` makes such lines";
 
 bool is_high(char32_t unit) { return unit >= 0xD800 && unit < 0xDC00; }
@@ -24,7 +24,7 @@ class JsonLine {
  public:
   explicit JsonLine(std::string_view line) : line_(line) {}
 
-  // Whether it is an object; if so, found[i] says whether fields[i] came, and as a string.
+  // Reads the line; true if it is an object. found[i] then says whether fields[i] is there, and whether it is a string.
   enum class Found { No, String, Other };
   bool read(std::span<const JsonField> fields, std::vector<Found>& found) {
     blanks();
@@ -43,7 +43,7 @@ class JsonLine {
     return true;
   }
 
-  // The first names of the object, where read() has found one.
+  // The first names of the object. Requires that read() has found an object.
   std::string names() {
     std::string all;
     blanks(), expect('{'), blanks();
@@ -75,7 +75,7 @@ class JsonLine {
     blanks();
   }
 
-  // Any value. Open lists and objects are kept on a heap-allocated stack, since the line decides their depth.
+  // Passes over any value. Open lists and objects are kept on a heap-allocated stack: the line decides their depth.
   void value() {
     std::string open;
     do {
@@ -99,7 +99,7 @@ class JsonLine {
       close(open);
     } while (!open.empty());
   }
-  // After a value: what ends with it, or a comma and, in an object, the next name.
+  // Passes over what follows a value: ends of lists and objects, or a comma and, in an object, the next name.
   void close(std::string& open) {
     while (!open.empty()) {
       blanks();
@@ -120,7 +120,7 @@ class JsonLine {
     expect(':');
   }
 
-  // Numbers are not checked: only their end matters.
+  // Numbers are not checked: only the end of a number matters.
   void literal() {
     const size_t begin = at_;
     while (at_ < line_.size() && (std::isalnum(static_cast<unsigned char>(line_[at_])) || is_sign(line_[at_]))) ++at_;
@@ -137,7 +137,7 @@ class JsonLine {
   void string(std::string* into) {
     if (!take('"')) fail("a name or text in quotes");
     for (size_t quote = 0;;) {
-      if (quote <= at_) quote = line_.find('"', at_);  // past an escaped one
+      if (quote <= at_) quote = line_.find('"', at_);  // search past an escaped quote
       const std::string_view rest = line_.substr(at_, quote - at_);
       const size_t plain = std::min(rest.find('\\'), rest.size());
       if (into) into->append(rest, 0, plain);

@@ -6,18 +6,18 @@
 
 namespace weft {
 
-// A member of a JSON object that is to be a string.
+// A member of a JSON object that must be a string.
 struct JsonField {
-  std::string_view key;  // of the job: names the field
+  std::string_view key;  // key of the job that names the field
   std::string_view name;
   std::string* text;
 };
 
-// Takes these fields from the object on a line, and of the others no more than where they end: crawls write what RFC
-// 8259 forbids. So NaN and Infinity pass, control characters and bytes that are not UTF-8 are kept as they are, and
-// half a surrogate pair (Python writes them) becomes U+FFFD. Of equal names the last counts. BadRecordError, which does
-// not know where the line stands, if it is no object or lacks a string in one of the fields; its hint lists the names
-// that it has.
+// Reads these fields from the object on a line. Of other fields it finds only the ends, since crawls write what RFC
+// 8259 forbids: NaN and Infinity pass, control characters and bytes that are not UTF-8 are kept as they are, and
+// half a surrogate pair (Python writes them) becomes U+FFFD. Of equal names the last counts. BadRecordError, without
+// the place of the line, if the line is not an object or lacks a string in one of the fields; the hint lists the names
+// that the object has.
 void read_json_fields(std::string_view line, std::span<const JsonField> fields);
 
 }  // namespace weft

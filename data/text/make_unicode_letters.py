@@ -13,7 +13,7 @@ import pathlib
 import unicodedata2
 
 VERSION = "16.0.0"
-LICENCE = "SPDX-License-Identifier: Unicode-3.0"  # of what is written (NOTICE)
+LICENCE = "SPDX-License-Identifier: Unicode-3.0"  # of the generated file (NOTICE)
 OTHER, LETTER, NUMBER, SPACE = range(4)
 NO_CASE, UPPER, LOWER, EITHER = range(4)
 WHITE_SPACE = {*range(0x09, 0x0E), 0x20, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F,

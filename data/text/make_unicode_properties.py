@@ -14,7 +14,7 @@ import unicodedata
 
 import regex
 
-LICENCE = "SPDX-License-Identifier: Unicode-3.0"  # of what is written (NOTICE)
+LICENCE = "SPDX-License-Identifier: Unicode-3.0"  # of the generated file (NOTICE)
 SURROGATES = range(0xD800, 0xE000)
 PUNCTUATION, NUMBER, SYMBOL, SPACE, CASED, IGNORABLE = (1 << i for i in range(6))
 
@@ -32,7 +32,7 @@ def properties(cp):
     value = sum(bit for bit, pattern in classes if pattern.match(c))
     if c.isspace():
         value |= SPACE
-    # Python keeps Cased and Case_Ignorable to itself; what it does to a capital sigma after the character shows them:
+    # Python does not export Cased and Case_Ignorable. Its treatment of a capital sigma after the character shows them:
     # a sigma is final after a cased character, with ignorable ones between.
     if (c + "\u03a3").lower().endswith("\u03c2"):
         value |= CASED
@@ -54,7 +54,7 @@ def lower_runs():
     """(first, last, stride, delta): code points first, first + stride, ..., last map to themselves + delta."""
     runs = []
     for cp in range(0x110000):
-        if cp in SURROGATES or cp == 0x130:  # U+0130 becomes two characters: the code does that
+        if cp in SURROGATES or cp == 0x130:  # U+0130 becomes two characters, which to_lower() handles
             continue
         lowered = chr(cp).lower() if cp != 0x3A3 else "\u03c3"
         assert len(lowered) == 1, hex(cp)

@@ -28,7 +28,7 @@ void TextFile::copy_pipe(const fs::path& directory) {
   if (made < 0) throw_errno("make", name);
   ::close(made);
   auto copy = std::make_shared<File>(name, File::Mode::ReadWrite);
-  ::unlink(name.c_str());  // gone with the process, however that ends
+  ::unlink(name.c_str());  // the file disappears with the process, however that ends
   try {
     FileBytes bytes{File(name_, File::Mode::Read)};
     for (std::string_view some; !(some = bytes.available()).empty(); bytes.take(some.size())) copy->append(some);

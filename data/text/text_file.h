@@ -6,14 +6,14 @@
 
 namespace weft {
 
-// A file of text and where its bytes lie: a pipe can be read once, and preparation reads its input more often, so a
+// A file of text and the place of its bytes: a pipe can be read once, and preparation reads its input more often, so a
 // pipe's bytes are copied to a file without a name.
 class TextFile {
  public:
   TextFile(fs::path name) : name_(std::move(name)) {}  // NOLINT: a path is a file of text
 
-  const fs::path& name() const { return name_; }  // for messages
-  fs::path place() const;                         // can be opened any number of times
+  const fs::path& name() const { return name_; }  // name for messages
+  fs::path place() const;                         // path that can be opened any number of times
   uint64_t size() const;                          // bytes on disk; 0 for a pipe that is not copied
   bool is_pipe() const;                           // true for any file without a size that cannot be read twice
   bool is_copied() const { return copy_ != nullptr; }

@@ -55,7 +55,7 @@ bool TextInput::fill() {
   return fill_more();
 }
 
-// Decoders give as little as they like, so the beginning may come in pieces.
+// A decoder may return few bytes at a time, so the byte order mark may come in pieces.
 bool TextInput::fill_more() {
   if (stream_->at_end) return false;
   size_t n = 0;

@@ -7,13 +7,13 @@
 
 namespace weft {
 
-// Walks over a text in memory, line by line or record by record, and knows where in its file it is.
+// Walks over a text in memory, line by line or record by record, and counts the lines of its file.
 class TextLines {
  public:
-  // `lines_before` stand before the text in its file.
+  // `lines_before`: the number of lines before the text in its file.
   TextLines(std::string_view text, int64_t lines_before) : rest_(text), passed_(lines_before) {}
 
-  // The next line without its '\n'; the last needs none. False at the end.
+  // The next line without its '\n'; the last line needs none. False at the end.
   bool next(std::string_view& line) { return next(line, "\n"); }
   // The next record, up to another separator.
   bool next(std::string_view& record, std::string_view separator) {
@@ -23,13 +23,13 @@ class TextLines {
     pass(std::min(end + separator.size(), rest_.size()));
     return true;
   }
-  // The whole rest.
+  // All of the remaining text.
   std::string_view rest() {
     const std::string_view all = rest_;
     pass(rest_.size());
     return all;
   }
-  int64_t line() const { return line_; }  // of the file, from 1: where the last returned text begins
+  int64_t line() const { return line_; }  // line of the file, from 1, where the last returned text begins
 
  private:
   void pass(size_t bytes) {
@@ -39,11 +39,11 @@ class TextLines {
   }
 
   std::string_view rest_;
-  int64_t passed_;  // line ends
+  int64_t passed_;  // line ends before rest_
   int64_t line_ = 0;
 };
 
-// Only spaces, tabs and other ASCII blanks, no line end.
+// True if the line holds only spaces, tabs and other ASCII blanks, and no line end.
 inline bool is_blank_line(std::string_view line) {
   return line.find_first_not_of(" \t\r\v\f") == std::string_view::npos;
 }

@@ -6,11 +6,11 @@
 
 namespace weft {
 
-// What the patterns of GPT-2 and GPT-4 ask of a code point: \p{L}, \p{N}, \s, or none of them. Unicode 16, as in
+// The class of a code point in the patterns of GPT-2 and GPT-4: \p{L}, \p{N}, \s, or none of them. Unicode 16, as in
 // tiktoken (make_unicode_letters.py).
 enum class CharClass : uint8_t { Other = 0, Letter = 1, Number = 2, Space = 3 };
 
-// Blocks of 256 code points; equal blocks are stored once, two bits a code point. All is Other after the last block.
+// Blocks of 256 code points; equal blocks are stored once, two bits a code point. After the last block all is Other.
 inline constexpr size_t kUnicodeBlocks = 804;
 inline constexpr size_t kUnicodeDistinctBlocks = 133;
 extern const std::array<uint8_t, kUnicodeBlocks> kUnicodeBlockIndex;
@@ -23,8 +23,8 @@ inline CharClass char_class(uint32_t code_point) {
   return static_cast<CharClass>((classes >> ((code_point & 31) * 2)) & 3);
 }
 
-// o200k's pattern also asks whether a letter or mark begins words (upper or title case), continues them (lower case),
-// or may do either (no case, and all marks).
+// o200k's pattern also distinguishes whether a letter or mark begins words (upper or title case), continues them (lower
+// case), or may do either (no case, and all marks).
 enum class LetterCase : uint8_t { None = 0, Upper = 1, Lower = 2, Either = 3 };
 
 inline constexpr size_t kCaseBlocks = 3586;

@@ -12,9 +12,9 @@ enum CharacterProperty : uint8_t {
   kPunctuation = 1,  // \p{P}
   kNumber = 2,       // \p{N}
   kSymbol = 4,       // \p{S}
-  kSpace = 8,        // what Python's str.split() splits at
+  kSpace = 8,        // white space at which Python's str.split() splits
   kCased = 16,
-  kCaseIgnorable = 32,  // and not a cased one that ends a word before a final sigma
+  kCaseIgnorable = 32,  // case-ignorable and not kCased
 };
 uint8_t character_properties(char32_t c);  // CharacterProperty bits
 

@@ -10,19 +10,19 @@ static_assert(std::endian::native == std::endian::little, "the first byte is the
 
 namespace {
 
-// How many of the next eight bytes come before the first that is not ASCII.
+// The number of ASCII bytes among the next eight before the first other byte.
 int ascii_bytes(const char* p) {
   uint64_t bytes;
   std::memcpy(&bytes, p, sizeof bytes);
   return std::countr_zero(bytes & 0x8080808080808080u) / 8;
 }
 
-// The length of a whole character of two or three bytes, of which three must be readable; 0 if it is another, or none.
+// The length of the whole character at `p` if that is two or three bytes, else 0. Three bytes must be readable.
 int common_length(const char* p) {
   const auto a = static_cast<uint8_t>(p[0]), b = static_cast<uint8_t>(p[1]), c = static_cast<uint8_t>(p[2]);
   const bool second = (b & 0xC0) == 0x80;
   if (a >= 0xC2 && a < 0xE0) return second ? 2 : 0;
-  const bool any_second = (a > 0xE0 && a < 0xF0) && a != 0xED;  // of others not every one is valid
+  const bool any_second = (a > 0xE0 && a < 0xF0) && a != 0xED;  // after other first bytes some second bytes are invalid
   return any_second && second && (c & 0xC0) == 0x80 ? 3 : 0;
 }
 

@@ -5,14 +5,14 @@
 #include <string>
 #include <string_view>
 
-// UTF-8 (RFC 3629) as text arrives: it may hold anything. Overlong forms, surrogates and what lies above U+10FFFF are
-// invalid.
+// UTF-8 (RFC 3629) as text arrives: it may hold anything. Overlong forms, surrogates and code points above U+10FFFF
+// are invalid.
 namespace weft {
 
 inline constexpr uint32_t kInvalidByte = 0x110000;  // kInvalidByte + b: byte b, which begins no valid sequence
 
 struct Utf8Char {
-  uint32_t code_point = 0;  // or kInvalidByte + byte, of length 1
+  uint32_t code_point = 0;  // or kInvalidByte + the byte, of length 1
   uint32_t length = 0;      // bytes
   bool valid() const { return code_point < kInvalidByte; }
 };
@@ -31,7 +31,7 @@ constexpr Utf8Lead utf8_lead(uint8_t first) {
   return {0, 0, 0};
 }
 
-// How many bytes at `p` (p < end) begin a valid sequence: its length, or fewer if it ends early; at least 1.
+// The number of bytes at `p` (p < end) that begin a valid sequence: its length, or fewer if it ends early; at least 1.
 inline uint32_t utf8_matched(const char* p, const char* end, Utf8Lead lead) {
   uint32_t matched = 1;
   for (; matched < lead.length && p + matched < end; ++matched) {
@@ -41,7 +41,7 @@ inline uint32_t utf8_matched(const char* p, const char* end, Utf8Lead lead) {
   return matched;
 }
 
-// The character at `p` (p < end). Each byte of what is invalid counts alone.
+// The character at `p` (p < end). Each byte of an invalid sequence is a character.
 inline Utf8Char utf8_at(const char* p, const char* end) {
   const auto first = static_cast<uint8_t>(*p);
   if (first < 0x80) return {first, 1};

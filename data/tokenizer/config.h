@@ -30,7 +30,7 @@ struct EnumNames<TokenizerKind> {
 // Whether this build reads SentencePiece models: false if libsentencepiece was not found.
 bool has_sentencepiece();
 
-// How a tokenizer is learned or loaded. check() reports contradictions; TokenizerTrainer calls it.
+// The way in which a tokenizer is learnt or loaded. check() reports contradictions; TokenizerTrainer calls it.
 struct TokenizerConfig {
   TokenizerKind kind = TokenizerKind::Bpe;
   int64_t vocabulary = 0;

@@ -35,7 +35,7 @@ constexpr auto kBase64 = [] {
   return table;
 }();
 
-// RFC 4648 with padding; nullopt if the text is not valid.
+// Decodes base64 (RFC 4648) with padding; nullopt if the text is not valid.
 std::optional<std::string> read_base64(std::string_view text) {
   if (text.empty() || text.size() % 4 != 0) return std::nullopt;
   const size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
@@ -64,7 +64,7 @@ struct PublishedRanks {
 
 const PublishedRanks* published_ranks(const BpeVocabulary& vocabulary) {
   static const std::vector<PublishedRanks> known = {
-      {50256, 50255, "gpt2", {{"<|endoftext|>", 50256}}},  // r50k_base, GPT-2's
+      {50256, 50255, "gpt2", {{"<|endoftext|>", 50256}}},  // r50k_base, of GPT-2
       {50280, 50280, "gpt2", {{"<|endoftext|>", 50256}}},  // p50k_base: runs of blanks have the ids after the special
       {100256,
        100255,
@@ -83,7 +83,7 @@ const PublishedRanks* published_ranks(const BpeVocabulary& vocabulary) {
   return found == known.end() ? nullptr : &*found;
 }
 
-// Some files list the special that ends a text as the last of the ranks. No text is encoded as this token.
+// Some files list the special that ends a text as the last rank. No text is encoded as this token.
 void take_out_end_token(BpeVocabulary& vocabulary, SpecialTokens& specials) {
   const auto& [bytes, rank] = vocabulary.tokens.back();
   if (bytes != "<|endoftext|>") return;

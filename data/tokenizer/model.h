@@ -10,7 +10,7 @@
 
 namespace weft {
 
-// How a Tokenizer encodes and decodes plain text, one class per kind. The Tokenizer handles specials: a model has only
+// Encodes and decodes plain text for a Tokenizer, one class per kind. The Tokenizer handles specials: a model has only
 // the id of unk, which unknown text becomes. Immutable; const methods are called from many threads.
 class TokenizerModel {
  public:
@@ -19,9 +19,9 @@ class TokenizerModel {
   virtual std::string_view kind() const = 0;
   // `offset` is where `text` begins in the caller's text: for messages.
   virtual void encode_append(std::string_view text, size_t offset, std::vector<int32_t>& ids) const = 0;
-  virtual int64_t vocabulary() const = 0;  // highest id of its own + 1
+  virtual int64_t vocabulary() const = 0;  // the model's highest id + 1
   virtual bool knows(int32_t id) const = 0;
-  virtual std::string_view bytes(int32_t id) const = 0;      // `id` is valid
+  virtual std::string_view bytes(int32_t id) const = 0;      // requires a valid `id`
   virtual std::string_view separator() const { return {}; }  // decode puts it between tokens
   // The first known place at or after `from` at which text may be cut without changing its ids, or text.size().
   virtual size_t safe_split(std::string_view text, size_t) const { return text.size(); }

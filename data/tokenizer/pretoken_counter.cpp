@@ -10,8 +10,8 @@
 namespace weft {
 
 namespace {
-constexpr size_t kBatchBytes = size_t{32} << 20;  // documents are gathered up to this
-constexpr size_t kPartBytes = size_t{1} << 20;    // a thread takes about this much at a time
+constexpr size_t kBatchBytes = size_t{32} << 20;  // bytes of documents that are gathered before they are counted
+constexpr size_t kPartBytes = size_t{1} << 20;    // bytes that a thread takes at a time, about
 }  // namespace
 
 PretokenCounter::PretokenCounter(Pretokenizer pretokenizer, int threads, size_t most)

@@ -16,23 +16,23 @@ struct CountedPretoken {
   int64_t count = 0;
 };
 
-// How often each pretoken occurs in the documents given, in the order of first occurrence, counted by several threads.
-// Counts and order depend on the documents and their order alone. If there are more different pretokens than `most`,
-// the rarer half is forgotten: one that occurs again later is counted from zero (as Manku and Motwani, "Approximate
-// frequency counts over data streams", VLDB 2002).
+// Counts how often each pretoken occurs in documents, with several threads; the result is in the order of first
+// occurrence. Counts and order depend on the documents and their order alone. If there are more different pretokens
+// than `most`, the `most` / 2 most frequent are kept: a forgotten one that occurs again is counted from zero (as Manku
+// and Motwani, "Approximate frequency counts over data streams", VLDB 2002).
 class PretokenCounter {
  public:
-  // `most` = 0: any number.
+  // `most` = 0: no limit.
   PretokenCounter(Pretokenizer pretokenizer, int threads, size_t most = 0);
 
   void add(std::string_view document);
   std::vector<CountedPretoken> finish();     // the counter is empty afterwards
-  uint64_t bytes() const { return bytes_; }  // of all documents so far
+  uint64_t bytes() const { return bytes_; }  // bytes of all documents so far
 
  private:
   struct Count {
     int64_t count = 0;
-    uint64_t first = 0;  // byte position in all documents, end to end
+    uint64_t first = 0;  // byte position of the first occurrence, in all documents end to end
   };
   struct TextHash {
     using is_transparent = void;
@@ -54,7 +54,7 @@ class PretokenCounter {
   size_t most_;
   std::vector<Counts> counts_;  // one per thread
   std::string waiting_;         // small documents, counted together
-  std::vector<size_t> ends_;    // the end of each in waiting_
+  std::vector<size_t> ends_;    // the end of each document in waiting_
   uint64_t bytes_ = 0;
 };
 

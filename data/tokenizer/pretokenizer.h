@@ -12,32 +12,32 @@ namespace weft {
 
 class Regex;
 
-// Splits text into the pretokens that a tokenizer works within: by the pattern of GPT-2, GPT-4 or o200k (own
-// scanners), by a
-// regular expression that the user brings (PCRE2), into whitespace-separated words or characters, or not at all.
+// Splits text into the pretokens that a tokenizer works within: by the pattern of GPT-2, GPT-4 or o200k (with a
+// scanner for each), by a regular expression that the user gives (PCRE2), into whitespace-separated words or
+// characters, or not at all.
 class Pretokenizer {
  public:
   enum class Rule { Gpt2, Gpt4, Gpt4Classic, O200k, None, Words, Chars, Custom };
 
   // Names: gpt2, gpt4 (as tiktoken has it today), gpt4-classic (as first published: it differs in white space that ends
-  // a text), o200k, none. The regular expressions that these stand for mean the same. Anything else is compiled:
-  // ConfigError if it is no regular expression.
+  // a text), o200k, none. The regular expressions that these names stand for are accepted too. Other text is compiled:
+  // ConfigError if it is not a regular expression.
   explicit Pretokenizer(const std::string& pattern);
   explicit Pretokenizer(Rule rule);  // any but Custom
 
   Rule rule() const { return rule_; }
   const std::string& pattern() const { return pattern_; }  // the name if it has one, else the expression
-  // The same as a regular expression that Oniguruma reads too; a custom expression as it is.
+  // The pattern as a regular expression that Oniguruma reads too; a custom expression is unchanged.
   std::string portable_expression() const;
 
-  // Calls sink(pretoken) in the order of the text. All bytes are covered but the white space between words; what a
+  // Calls sink(pretoken) in the order of the text. All bytes are covered but the white space between words; text that a
   // custom expression does not match is a pretoken too, up to the next match. Bytes that are not valid UTF-8 are
-  // characters of no class for the built-in patterns; for a custom expression each is a pretoken, and the text ends
-  // before it.
+  // characters of no class for the built-in patterns; for a custom expression each of them is a pretoken, and the text
+  // ends before it.
   template <class Sink>
   void for_each(std::string_view text, Sink&& sink) const;
 
-  // Where text may be split at or after `from` such that the parts have the pretokens of the whole, or text.size().
+  // A place at or after `from` where the parts of the split text have the pretokens of the whole, or text.size().
   size_t safe_split(std::string_view text, size_t from) const;
 
  private:

@@ -61,7 +61,7 @@ void Regex::split(std::string_view text, std::vector<std::string_view>& pretoken
   const JitStack stack(pcre2_jit_stack_create(kJitStackStart, kJitStackMost, nullptr));
   pcre2_jit_stack_assign(context.get(), nullptr, stack.get());
   const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
-  size_t covered = 0;  // text before it is in pretokens
+  size_t covered = 0;  // the text before this place is in pretokens
   for (size_t from = 0; from < text.size();) {
     // The caller has checked the UTF-8, once; PCRE2 would check all of it again at each call.
     const int found = pcre2_match(compiled_->code.get(), subject, text.size(), from,

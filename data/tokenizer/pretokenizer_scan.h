@@ -82,7 +82,7 @@ inline const char* next_gpt2(const char* p, const char* end) {
 
 inline bool is_newline(char c) { return c == '\n' || c == '\r'; }
 
-// The end of \p{N}{1,3}, from behind its first digit on.
+// The end of \p{N}{1,3}, from after its first digit on.
 inline const char* skip_two_digits(const char* p, const char* end) {
   for (int digits = 1; digits < 3 && p < end; ++digits) {
     const ScannedChar digit = scan_char(p, end);

@@ -13,7 +13,7 @@ BytesModel::BytesModel() {
   }
 }
 
-// Every place would do; this one keeps the parts of valid UTF-8 valid.
+// Text may be cut at any place; this place keeps the parts of valid UTF-8 valid.
 size_t BytesModel::safe_split(std::string_view text, size_t from) const {
   while (from < text.size() && (static_cast<unsigned char>(text[from]) & 0xC0) == 0x80) ++from;
   return std::min(from, text.size());

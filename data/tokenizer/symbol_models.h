@@ -35,8 +35,8 @@ class ListModel : public TokenizerModel {
  public:
   using Symbols = std::vector<std::pair<std::string, int32_t>>;
 
-  // `rule`: Chars or Words. DataError beginning with `where` unless ids ascend and symbols are different, and for chars
-  // of one character each.
+  // `rule`: Chars or Words. DataError beginning with `where` unless ids ascend, symbols differ, and those of chars are
+  // one character each.
   ListModel(Pretokenizer::Rule rule, Symbols symbols, std::optional<int32_t> unk, const std::string& where);
 
   std::string_view kind() const override { return splitter_.pattern(); }

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kFormat = "weft-tokenizer";
 constexpr int kVersion = 1;
-constexpr std::array kRoles = {"bos", "eos", "pad", "unk"};  // by SpecialRole
+constexpr std::array kRoles = {"bos", "eos", "pad", "unk"};  // in the order of SpecialRole
 static_assert(kRoles.size() == enum_size<SpecialRole>());
 
 void check_specials(const TokenizerModel& model, const SpecialTokens& specials) {
@@ -116,7 +116,7 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text, EncodeOptions opti
 
 void Tokenizer::encode_append(std::string_view text, std::vector<int32_t>& ids, EncodeOptions options) const {
   if (!options.recognise_specials || specials_.tokens.empty()) return model_->encode_append(text, 0, ids);
-  // The next occurrence of each special's name; searched for again only once the text has passed it.
+  // The next occurrence of each special's name, which is searched for again only once the text has passed it.
   std::vector<size_t> found(specials_.tokens.size(), 0);
   for (size_t i = 0; i < found.size(); ++i) found[i] = text.find(specials_.tokens[i].name);
   for (size_t from = 0; from < text.size();) {

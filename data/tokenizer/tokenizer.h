@@ -18,7 +18,7 @@ class TokenizerModel;
 
 enum class SpecialRole { Bos, Eos, Pad, Unk };
 
-// A token that stands for no text of its own. Its name is never found in plain text unless asked for.
+// A token that stands for no text. Its name is never found in plain text unless EncodeOptions::recognise_specials.
 struct SpecialToken {
   std::string name;
   int32_t id = 0;
@@ -27,7 +27,7 @@ struct SpecialToken {
 
 struct SpecialTokens {
   std::vector<SpecialToken> tokens;  // ascending ids, names and ids unique
-  // By SpecialRole; several roles may share one token.
+  // Indexed by SpecialRole; several roles may share one token.
   std::array<std::optional<int32_t>, enum_size<SpecialRole>()> roles;
   bool operator==(const SpecialTokens&) const = default;
 };
@@ -37,13 +37,13 @@ struct EncodeOptions {
 };
 
 struct DecodeOptions {
-  bool show_specials = false;  // by name; if false only unk is shown, since it stands for text
+  bool show_specials = false;  // shown by name; if false only unk is shown, since it stands for text
   bool continues = false;      // the text continues another one: the blank that a model puts before each text is kept
 };
 
-// Text to ids and back. Immutable; every method may be called from many threads at once. Any bytes are text: what is
-// not valid UTF-8 is kept by bpe and bytes (decode(encode(text)) == text for all bytes), counts as a symbol of its own,
-// byte by byte, for chars, and as part of a word for words (which keep no whitespace: decode joins with one space).
+// Encodes text as ids and decodes ids. Immutable; every method may be called from many threads at once. Any bytes are
+// text: invalid UTF-8 is kept by bpe and bytes (decode(encode(text)) == text for all bytes); each of its bytes is a
+// symbol for chars, and part of a word for words (which keep no whitespace: decode joins with one space).
 class Tokenizer {
  public:
   Tokenizer(std::unique_ptr<const TokenizerModel> model, SpecialTokens specials);
@@ -58,23 +58,23 @@ class Tokenizer {
   // another, have the ids of the whole; text.size() if there is none.
   size_t safe_split(std::string_view text, size_t from) const;
 
-  // An id outside [0, vocabulary()) or one that stands for nothing (a gap) is a DataError. Cutting ids anywhere gives
+  // An id outside [0, vocabulary()) or in a gap (an id of no token) is a DataError. Cutting ids anywhere gives
   // bytes that need not be valid UTF-8.
   std::string decode(std::span<const int32_t> ids, DecodeOptions options = {}) const;
 
   int64_t vocabulary() const;  // highest id + 1
   std::string kind() const;  // bpe (also for files of gpt2, tiktoken, huggingface), bytes, chars, words, sentencepiece
-  uint64_t hash() const;     // of everything that affects ids or text; equal after save and load
+  uint64_t hash() const;     // hash of everything that affects ids or text; equal after save and load
 
   std::optional<int32_t> special(std::string_view name) const;
   std::optional<int32_t> special(SpecialRole role) const;
   bool is_special(int32_t id) const;
-  bool knows(int32_t id) const;  // whether it stands for a token, special or not
+  bool knows(int32_t id) const;  // whether `id` stands for a token, special or not
   const std::vector<SpecialToken>& specials() const;
 
-  // One JSON file, docs/formats.md "Tokenizer"; written atomically.
+  // Writes one JSON file (docs/formats.md "Tokenizer") atomically.
   void save(const fs::path& path) const;
-  static std::shared_ptr<const Tokenizer> load(const fs::path& path);  // DataError with the path and what is wrong
+  static std::shared_ptr<const Tokenizer> load(const fs::path& path);  // DataError with the path and the fault
   std::string to_json() const;
   static std::shared_ptr<const Tokenizer> from_json(std::string_view json, const std::string& where);
 

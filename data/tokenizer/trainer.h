@@ -16,9 +16,9 @@ class TokenizerTrainer {
   TokenizerTrainer(const TokenizerConfig& config, int threads);
   ~TokenizerTrainer();
 
-  bool needs_text() const;                    // false for bytes, gpt2 and tiktoken: finish() needs no add()
+  bool needs_text() const;                    // false for bytes and loaded kinds: finish() needs no add()
   void add(std::string_view text);            // the text is not kept
-  std::shared_ptr<const Tokenizer> finish();  // once, last; DataError if no text came
+  std::shared_ptr<const Tokenizer> finish();  // called once, at the end; DataError if no text came
 
  private:
   class State;

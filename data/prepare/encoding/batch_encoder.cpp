@@ -48,7 +48,7 @@ BatchEncoder::BatchEncoder(const DataConfig& data, const Tokenizers& tokenizers,
 
 size_t BatchEncoder::least_busy() const {
   size_t chosen = 0;
-  for (size_t rank = 1; rank < threads_.size(); ++rank) {  // the first of equals
+  for (size_t rank = 1; rank < threads_.size(); ++rank) {  // of equally busy ranks the first is chosen
     const auto a = pending(rank) * static_cast<size_t>(threads_[chosen]);
     const auto b = pending(chosen) * static_cast<size_t>(threads_[rank]);
     if (a < b) chosen = rank;

@@ -10,13 +10,13 @@
 
 namespace weft {
 
-// Another rank, which serves rank 0.
+// The connection of rank 0 to another rank, which encodes batches for it.
 class RemoteEncoder {
  public:
   RemoteEncoder(const EncodingRanks& ranks, int rank, const Tokenizers& tokenizers);
   void submit(TextBatch batch);
-  // The ids of the oldest batch that was not taken. A batch that the rank fails at is encoded here with `encoder`,
-  // which throws the error that there is without ranks.
+  // The ids of the oldest batch that was not taken. If the rank failed at the batch, it is encoded here with `encoder`,
+  // which throws the same error as without ranks.
   EncodedBatch take(const SequenceEncoder& encoder);
   size_t pending() const { return sent_.size(); }
 
@@ -26,8 +26,8 @@ class RemoteEncoder {
   SentMessages sent_;
 };
 
-// Text to ids on this rank's threads and on other ranks, if there are any: the rank with the least work per thread gets
-// the next batch. Results come in the order of the batches, and do not depend on the rank that encodes.
+// Encodes text on this rank's threads and on other ranks, if there are any: the rank with the least work per thread
+// gets the next batch. Results come in the order of the batches, and do not depend on the rank that encodes.
 class BatchEncoder {
  public:
   // Without `ranks`, or with one rank, threads of this process encode.
@@ -37,7 +37,7 @@ class BatchEncoder {
   // The oldest batch that was not taken; rethrows the error of encoding it.
   EncodedBatch take();
   size_t pending() const { return order_.size(); }
-  // How many pending batches keep all ranks busy.
+  // The number of pending batches that keeps all ranks busy.
   size_t window() const { return window_; }
   // Bytes of text that each rank was given, by rank.
   const std::vector<uint64_t>& shares() const { return shares_; }

@@ -24,12 +24,12 @@ class DatasetWriter {
   const BadRecords& bad() const { return bad_; }
   int64_t good() const;  // records that were not bad, kept or dropped
 
-  // Writes the rest of a split. DataError if it holds nothing, or too much of it is unknown.
+  // Writes the rest of a split. DataError if the split has no record, or too many unknown tokens.
   SplitEntry finish(DataSplit split, const Tokenizers& tokenizers);
   void release();
 
-  // The state after everything that was taken (base/archive.h): a writer that reads it continues from there. It holds
-  // no files.
+  // The state after all batches that were taken (base/archive.h): a writer that reads the state continues from there.
+  // The state holds no files.
   template <class Archive>
   void archive(Archive& a) {
     a(entries_);
@@ -51,7 +51,7 @@ class DatasetWriter {
   BySplit<SplitEntry> entries_;
   std::vector<TokenStats> source_stats_, target_stats_;
   BadRecords bad_{true};              // the records that were left out
-  bool document_is_invalid_ = false;  // the pieces taken so far are not valid UTF-8
+  bool document_is_invalid_ = false;  // a piece of the current document is not valid UTF-8
 };
 
 }  // namespace weft

@@ -12,7 +12,7 @@ namespace weft {
 
 namespace {
 
-// Of any script: U+00A0 and U+3000 too.
+// True if the text holds only white space of any script, such as U+00A0 and U+3000.
 bool only_white(const std::string& text) {
   const char* end = text.data() + text.size();
   for (const char* p = text.data(); p < end;) {
@@ -60,7 +60,7 @@ SequenceEncoder::SequenceEncoder(const DataConfig& config, TokenizerPtr source, 
   if (!pairs_) source_.longest = 0;
 }
 
-// Appends the sequence; the caller takes it back if it does not fit.
+// Appends the ids of the sequence; the caller removes them if the sequence does not fit.
 SequenceEncoder::Fit SequenceEncoder::encode_side(const Side& side, const TextRecord& record, bool target,
                                                   OverlongPairs overlong, std::vector<int32_t>& ids) const {
   const size_t begin = ids.size();
@@ -73,7 +73,7 @@ SequenceEncoder::Fit SequenceEncoder::encode_side(const Side& side, const TextRe
   }
   Fit fit = Fit::Empty;
   if (ids.size() > text_begin) {
-    uint32_t largest = 0;  // negative ids are large ones
+    uint32_t largest = 0;  // compared as unsigned, so that a negative id is too large
     for (size_t i = text_begin; i < ids.size(); ++i) largest = std::max(largest, static_cast<uint32_t>(ids[i]));
     require<DataError>(largest < side.tokenizer->vocabulary(),
                        "{}: the tokenizer gave id {}, outside its vocabulary of {}", place_of(record, target, 0),

@@ -26,14 +26,14 @@ using TextBatch = std::vector<std::pair<DataSplit, TextRecord>>;
 struct EncodedBatch {
   struct Record {
     DataSplit split;
-    // Ends in `ids` of its source (or document), which begins at the end of the last record, and of its target.
+    // Ends in `ids` of the record's source (or document), which begins where the last record ends, and of its target.
     size_t source_end;
     size_t target_end;
-    bool begins = true, ends = true;  // of a document that came in pieces: TextRecord
+    bool begins = true, ends = true;  // as in TextRecord, for a document in pieces
     bool truncated = false;
     bool invalid_utf8 = false;
     size_t source_bytes, target_bytes;  // bytes of text
-    std::string reference;              // held-out translations: the target's text as it is
+    std::string reference;              // held-out translations: the target's text, unchanged
 
     template <class Archive>
     void archive(Archive& a) {
@@ -53,14 +53,14 @@ struct EncodedBatch {
 };
 
 // BadRecordError with file and line if the document or source (or the target) is not valid UTF-8 but `tokenizer_kind`
-// (chars, words) takes nothing else.
+// (chars, words) requires it.
 void check_text(const TextRecord& record, bool target, std::string_view tokenizer_kind);
 
-// A long document in pieces that may be encoded each for itself; a record that is short, or whose tokenizer knows no
-// safe place, as it is.
+// Cuts a long document into pieces that can be encoded separately. A record that is short, or whose tokenizer finds no
+// safe place to cut, stays whole.
 std::vector<TextRecord> in_pieces(TextRecord record, const Tokenizer& tokenizer, size_t piece_bytes);
 
-// Text to sequences of ids, with the specials that the configuration asks for. Thread-safe.
+// Encodes text as sequences of ids, with the specials that the configuration requires. Thread-safe.
 class SequenceEncoder {
  public:
   // ConfigError if a tokenizer lacks a special that sequences need.
@@ -70,7 +70,7 @@ class SequenceEncoder {
  private:
   struct Side {
     TokenizerPtr tokenizer;
-    int64_t longest;  // 0: any
+    int64_t longest;  // most ids of a sequence; 0: no limit
     SideSpecials specials = {};
   };
   enum class Fit { Whole, Truncated, Empty, Long };

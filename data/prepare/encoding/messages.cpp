@@ -12,7 +12,7 @@ namespace {
 
 using FileName = std::shared_ptr<const fs::path>;
 
-// Names of files are long and many records share one: a name is sent only if it differs from the previous record's.
+// Names of files are long and many records share one: a name is sent only if it differs from the name before it.
 template <class Archive>
 void archive_name(Archive& a, FileName& name, FileName& before) {
   bool same = name == before;

@@ -23,14 +23,14 @@ struct ReceivedMessage {
   std::string bytes;
 };
 
-// Messages that were sent and may not have arrived yet: MPI reads their bytes until they have.
+// Messages that were sent and may not have arrived yet: MPI reads their bytes until they have arrived.
 class SentMessages {
  public:
   void send(MPI_Comm comm, int to, EncodingMessage what, std::string bytes);
   bool empty() const { return sent_.empty(); }
   size_t size() const { return sent_.size(); }
   bool first_arrived();
-  // Waits until the oldest has arrived, and returns its bytes.
+  // Waits until the oldest message has arrived, and returns its bytes.
   std::string take_first();
 
  private:

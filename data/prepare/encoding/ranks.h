@@ -7,8 +7,8 @@
 
 namespace weft {
 
-// The ranks that prepare one dataset: rank 0 reads the text and writes the shards, and all encode. The others need
-// nothing but the job: text and tokenizers come from rank 0. Every rank makes one, together.
+// The ranks that prepare one dataset: rank 0 reads the text and writes the shards, and all encode. The other ranks
+// need only the job: rank 0 sends them text and tokenizers. All ranks construct an object of this class together.
 class EncodingRanks {
  public:
   // `threads` encode on this rank. Collective.
@@ -16,9 +16,9 @@ class EncodingRanks {
   int rank() const { return rank_; }
   const std::vector<int>& threads() const { return threads_; }  // one per rank
 
-  // On the other ranks: encodes the text that rank 0 sends, until it dismisses them. Sleeps while it waits.
+  // Called on the other ranks: encodes the text that rank 0 sends, until rank 0 calls dismiss(). Sleeps while it waits.
   void serve(const DataConfig& data) const;
-  // On rank 0: the others leave serve().
+  // Called on rank 0: makes the other ranks return from serve().
   void dismiss() const;
 
   MPI_Comm comm() const { return comm_.get(); }

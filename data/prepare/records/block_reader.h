@@ -13,11 +13,11 @@ namespace weft {
 struct ParsedBlock {
   std::vector<TextRecord> records;
   BadRecords bad;
-  uint64_t consumed = 0;  // as the block's
+  uint64_t consumed = 0;  // as in TextBlock
 };
 
 // Reads formats whose files can be cut where records end: one thread reads, decompresses and cuts them into blocks, and
-// several parse these.
+// several threads parse the blocks.
 class BlockReader : public RecordReader {
  public:
   BlockReader(const DataConfig& config, TextFiles files, BadRecords& bad, int threads,
@@ -36,7 +36,7 @@ class BlockReader : public RecordReader {
   TextBlocks blocks_;
   BadRecords& bad_;
   OrderedWorkers<TextBlock, ParsedBlock> workers_;
-  std::vector<TextRecord> records_;  // the current block's
+  std::vector<TextRecord> records_;  // records of the current block
   size_t at_ = 0;
   uint64_t consumed_ = 0;
 };

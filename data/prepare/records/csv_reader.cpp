@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // CSV (RFC 4180): fields between commas, records between line ends. A field that begins with a quote ends at the next
-// one, and may hold commas, line ends and doubled quotes; any other field holds no quote. The first record of a file
-// names the columns, and every other one has as many fields. Rules of this reader:
-//  - data.json_field names the column that holds the text; a record whose text is empty is no document.
+// quote, and may hold commas, line ends and doubled quotes; other fields hold no quote. The first record of a file
+// names the columns, and every other record has as many fields. Rules of this reader:
+//  - data.json_field names the column that holds the text; a record whose text is empty is not a document.
 //  - Line ends are "\n" or "\r\n"; those inside quotes stay as they are. Empty lines are skipped.
-//  - A record with too many or too few fields, a stray quote, or a NUL byte in its text is a bad one. The next record
-//    then begins behind the next line end.
+//  - A record with too many or too few fields, a stray quote, or a NUL byte in its text is bad. The next record then
+//    begins after the next line end.
 #include <algorithm>
 #include <optional>
 
@@ -20,20 +20,20 @@ namespace {
 
 struct CsvField {
   std::string text;
-  int64_t line = 0;  // of the file, from 1: where it begins
+  int64_t line = 0;  // line of the file where the field begins, from 1
 };
 
 // The records of one file as fields.
 class CsvFile {
  public:
-  // `skip_lines` stand before the names of the columns.
+  // The first `skip_lines` lines stand before the names of the columns.
   CsvFile(const TextFile& file, int64_t skip_lines) : input_(file) {
     std::string_view line;
     for (int64_t i = 0; i < skip_lines && input_.next_line(line); ++i) continue;
     line_ = input_.line() + 1;
   }
 
-  // False at the end. BadRecordError with its place, after which the next record can be read.
+  // Reads a record; false at the end. BadRecordError with its place, after which the next record can be read.
   bool next(std::vector<CsvField>& fields) {
     while (!at_end()) {
       record_line_ = line_;
@@ -46,13 +46,13 @@ class CsvFile {
     }
     return false;
   }
-  int64_t record_line() const { return record_line_; }  // where the last record begins
+  int64_t record_line() const { return record_line_; }  // line where the last record begins
   std::string place(int64_t line) const { return fmt::format("{}:{}", input_.path().string(), line); }
   uint64_t consumed() const { return input_.consumed(); }
   uint64_t checksum() const { return input_.checksum(); }
 
  private:
-  // Whether nothing is left; else there is at least one byte at at_.
+  // True if nothing is left. If false, there is at least one byte at at_.
   bool at_end() {
     while (at_ == buffer_.size()) {
       buffer_.clear(), at_ = 0;
@@ -84,7 +84,7 @@ class CsvFile {
     take('\n');
   }
 
-  // False for an empty line.
+  // Reads a record; false for an empty line.
   bool read_record(std::vector<CsvField>& fields) {
     size_t count = 0;
     bool quoted = false;
@@ -97,7 +97,7 @@ class CsvFile {
     return count > 1 || quoted || !fields[0].text.empty();
   }
 
-  // Whether it stands in quotes. Leaves a comma or a line end behind it.
+  // Reads a field; true if it is in quotes. The comma or line end after the field is not read.
   bool read_field(CsvField& field) {
     field.text.clear();
     field.line = error_line_ = line_;
@@ -125,7 +125,7 @@ class CsvFile {
   TextInput input_;
   std::string buffer_;
   size_t at_ = 0;
-  int64_t line_ = 1;  // of the byte at at_
+  int64_t line_ = 1;  // line of the byte at at_
   int64_t record_line_ = 1;
   int64_t error_line_ = 1;
 };
@@ -153,7 +153,7 @@ class CsvReader : public RecordReader {
   std::vector<uint64_t> checksums() const override { return checksums_; }
 
  private:
-  // The next file with a record; false if none is left.
+  // Opens the next file with a record; false if none is left.
   bool open_file() {
     for (; checksums_.size() < files_.size(); close_file()) {
       const TextFile& file = files_[checksums_.size()];
@@ -198,7 +198,7 @@ class CsvReader : public RecordReader {
     return excerpt(names);
   }
 
-  // False for an empty one.
+  // False for a record without text.
   bool take_document(TextRecord& record) {
     if (fields_.size() != columns_) {
       const bool few = fields_.size() < columns_;
@@ -218,12 +218,12 @@ class CsvReader : public RecordReader {
   const std::string column_name_;
   const int64_t skip_lines_;
   BadRecords& bad_;
-  std::optional<CsvFile> file_;  // the one that is read
+  std::optional<CsvFile> file_;  // the file being read
   std::shared_ptr<const fs::path> path_;
-  std::vector<CsvField> fields_;  // the last record's
+  std::vector<CsvField> fields_;  // fields of the last record
   size_t columns_ = 0, column_ = 0;
-  uint64_t finished_ = 0;            // bytes of the files before it
-  std::vector<uint64_t> checksums_;  // of the files before it
+  uint64_t finished_ = 0;            // bytes of the files before file_
+  std::vector<uint64_t> checksums_;  // checksums of the files before file_
 };
 
 }  // namespace

@@ -30,7 +30,7 @@ void Duplicates::add(DataSplit split, const TextRecord& record) {
 void Duplicates::finish() {
   superfluous_.assign(seen_.size(), false);
   std::ranges::sort(seen_, {}, [](const Seen& s) { return std::pair(s.hash, s.place); });
-  // Equal records stand together: those that train first, in the order of the text.
+  // Equal records are adjacent: training records first, in the order of the text.
   for (size_t begin = 0, end = 0; begin < seen_.size(); begin = end) {
     while (end < seen_.size() && seen_[end].hash == seen_[begin].hash) ++end;
     const bool trains = split_of(seen_[begin].place) == DataSplit::Train;

@@ -9,19 +9,19 @@
 
 namespace weft {
 
-// Records that are equal byte for byte, by their XXH3 of 64 bits: among a billion records the odds are 1 in 40 that two
-// different ones are taken for equal. Held-out text stays as it is; the training text loses what both hold.
-// Memory: 16 bytes a record while they are collected, then one bit.
+// Finds records that are equal byte for byte, by their XXH3 of 64 bits: among a billion records the odds are 1 in 40
+// that two different records are taken for equal. Held-out text stays whole; the training text loses what both hold.
+// Memory: 16 bytes a record while records are collected, then one bit.
 class Duplicates {
  public:
   struct Counts {
     int64_t repeated = 0;  // equal to an earlier record of the same split
-    int64_t in_train = 0;  // of a held-out split: equal to a training record
+    int64_t in_train = 0;  // held-out records that are equal to a training record
   };
 
-  // The records in the order in which they are read.
+  // Adds a record; the caller adds the records in the order in which they are read.
   void add(DataSplit split, const TextRecord& record);
-  // To be called after the last record: compares them all.
+  // Compares all records. Called after the last record was added.
   void finish();
 
   // Whether record `index` is a training record that is equal to an earlier one or to one that is held out.

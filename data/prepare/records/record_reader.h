@@ -17,9 +17,9 @@ struct TextRecord {
   std::string source;  // or the document
   std::string target;  // pairs only
   std::shared_ptr<const fs::path> file;
-  std::shared_ptr<const fs::path> target_file;  // format parallel; else equal to file
-  int64_t line = 0;                             // of the text's first byte, from 1
-  bool on_one_line = false;                     // of the file, whatever line ends its text holds
+  std::shared_ptr<const fs::path> target_file;  // format parallel; equal to `file` for other formats
+  int64_t line = 0;                             // line of the text's first byte, from 1
+  bool on_one_line = false;                     // the record is one line of the file, whatever line ends its text holds
   bool begins = true;                           // false for a part that continues the record before
   bool ends = true;                             // false for a part of a document that continues in the next record
 };
@@ -29,24 +29,24 @@ std::string place_of(const TextRecord& record, bool target, size_t offset);
 // The error with its place before it: "FILE:LINE: what".
 BadRecordError placed(const BadRecordError& error, std::string_view place);
 BadRecordError nul_error();
-// BadRecordError with file and line if the text of either side holds a NUL byte: it is not text, or it is UTF-16.
+// BadRecordError with file and line if either side holds a NUL byte: its file is not text, or is UTF-16.
 void refuse_nul(const TextRecord& record);
 
 // The records of some files, one after another. Order, places and errors depend on the files alone. Bad records are
-// handed to the BadRecords that it was opened with, before the records that stand behind them.
+// passed to the BadRecords that the reader was opened with, before the records that follow them.
 class RecordReader {
  public:
   virtual ~RecordReader() = default;
-  // False at the end. DataError that names the file if one cannot be read.
+  // False at the end. DataError that names the file if a file cannot be read.
   virtual bool next(TextRecord& record) = 0;
-  virtual uint64_t consumed() const = 0;  // bytes of the files as they lie on disk, so far
-  // At the end: hash64 of each file as it lies on disk, first all of the source.
+  virtual uint64_t consumed() const = 0;  // bytes read of the files, as they lie on disk
+  // At the end: hash64 of each file as it lies on disk, all files of the source first.
   virtual std::vector<uint64_t> checksums() const = 0;
 };
 
-// What each format has: a function that opens its reader. `bad` outlives the reader, which may use `threads` to parse.
+// The function that opens the reader of a format. `bad` outlives the reader, which may use `threads` to parse.
 using RecordOpener = std::unique_ptr<RecordReader>(const DataConfig&, TextFiles, BadRecords& bad, int threads);
-// By data.format.
+// Opens the reader of data.format.
 RecordOpener open_records;
 
 }  // namespace weft

@@ -11,11 +11,11 @@ namespace weft {
 class RecordRule {
  public:
   virtual ~RecordRule() = default;
-  // How many bytes of a text hold whole records, as far as it goes; 0: none, or not known. Whole lines, unless a format
-  // has other borders.
+  // The number of bytes at the beginning of a text that hold whole records; 0: none, or unknown. Those of whole lines,
+  // unless a format has other borders.
   virtual size_t whole_records(std::string_view text) const;
-  // The next record of the text (format parallel: and its partner); false at the end. BadRecordError, without the
-  // place, if the text there is no record; the next call then reads behind it.
+  // Reads the next record of the text (format parallel: and its partner); false at the end. BadRecordError, without the
+  // place, if the text there is not a record; the next call then reads the text after it.
   virtual bool read(TextLines& text, TextLines& partner, TextRecord& record) const = 0;
 };
 

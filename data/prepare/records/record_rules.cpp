@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The formats of lines and documents. Rules:
-//  - A line ends at '\n', and a '\r' before it goes too, in parallel, tsv, jsonl and document_delimiter: line.
+//  - A line ends at '\n', and a '\r' before it is left out too, in parallel, tsv, jsonl and document_delimiter: line.
 //    Elsewhere line ends stay as they are.
 //  - document_delimiter: file: the whole file, byte for byte. blank_line: runs of lines between lines of nothing but
-//    spaces and tabs, the last line end left out. line: each line. separator: what lies between two of them, byte for
-//    byte. Empty documents are no documents.
-//  - jsonl: lines of white space are skipped; a line that is no object with a string in the chosen field is a bad
-//    record (data/text/json_fields.h says what passes). prompt_answer: two fields of it.
+//    spaces and tabs, the last line end left out. line: each line. separator: the text between two separators, byte for
+//    byte. An empty document does not count as one.
+//  - jsonl: lines of white space are skipped; a line that is not an object with a string in the chosen field is a bad
+//    record (data/text/json_fields.h says what passes). prompt_answer: two fields of the object.
 //  - parallel: line n of a file is the translation of line n of its partner. tsv: nothing is quoted; further columns
 //    are ignored, fewer are a bad record; an empty line is a pair without text.
-//  - A record with a NUL byte is a bad one: this is no text, or UTF-16.
+//  - A record with a NUL byte is bad: its file is not text, or is UTF-16.
 #include <algorithm>
 
 #include "base/error.h"
@@ -23,7 +23,7 @@ namespace {
 
 size_t whole_lines(std::string_view text) { return text.rfind('\n') + 1; }
 
-// To the end of the last line of blanks that is known to end.
+// The bytes up to the end of the last blank line that has a line end.
 size_t whole_paragraphs(std::string_view text) {
   size_t end = whole_lines(text);
   while (end > 0) {
@@ -84,7 +84,7 @@ class Paragraphs : public RecordRule {
 class Separated : public RecordRule {
  public:
   explicit Separated(std::string separator) : separator_(std::move(separator)) {}
-  // Separators are found from the beginning on: they may overlap.
+  // Separators are searched from the beginning, since they may overlap.
   size_t whole_records(std::string_view text) const override {
     size_t end = 0;
     for (size_t at; (at = text.find(separator_, end)) != std::string_view::npos;) end = at + separator_.size();
@@ -105,7 +105,7 @@ class Separated : public RecordRule {
   std::string separator_;
 };
 
-// Documents of one field, or with a second one prompts and answers.
+// Documents from one field, or prompts and answers from two.
 class JsonLines : public RecordRule {
  public:
   explicit JsonLines(const DataConfig& config)

@@ -161,7 +161,7 @@ void Corpus::close_source() {
   source_.reset();
 }
 
-// The next record, and which split's files name it.
+// The next record, and the split whose files hold it.
 bool Corpus::next_undivided(DataSplit& split, TextRecord& record) {
   if (!source_) return false;  // the end was reached before
   while (!source_->next(record)) {
@@ -177,7 +177,7 @@ bool Corpus::next_undivided(DataSplit& split, TextRecord& record) {
   return true;
 }
 
-// The next record with the split that it goes to, unless characters cut through it.
+// The next record and its split, before rule characters cuts the record.
 bool Corpus::next_unsplit(DataSplit& split, TextRecord& record) {
   if (!next_undivided(split, record)) return false;
   if (config_.split == SplitRule::Records) split = split_at(position_++);
@@ -199,7 +199,7 @@ DataSplit Corpus::split_at(int64_t position) const {
 void Corpus::cut(TextRecord&& record) {
   const int64_t end = position_ + count_characters(record.source);
   const auto [valid, test] = position_cuts(size_.characters, config_.valid_fraction, config_.test_fraction);
-  if (end == position_) {  // no character begins in it; its bytes stay with the following part
+  if (end == position_) {  // no character begins in the record, so it belongs to the next character's split
     pieces_.emplace_back(split_at(position_), std::move(record));
     return;
   }

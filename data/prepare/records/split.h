@@ -27,11 +27,11 @@ struct CorpusSize {
 // The split of a record under rule hash: a function of seed and index alone.
 DataSplit hashed_split(int64_t seed, int64_t index, double valid_fraction, double test_fraction);
 
-// Where validation and test begin when `total` records or characters are cut by position: with one tenth that
+// The numbers at which validation and test begin when `total` records or characters are cut by position: if one tenth
 // validates, validation begins at floor(total * 0.9).
 std::pair<int64_t, int64_t> position_cuts(int64_t total, double valid_fraction, double test_fraction);
 
-// Number of characters: bytes that do not continue a UTF-8 sequence. And the byte where the n-th begins.
+// The number of characters, which are bytes that do not continue a UTF-8 sequence; the byte where the n-th begins.
 int64_t count_characters(std::string_view text);
 size_t byte_of_character(std::string_view text, int64_t n);
 
@@ -47,33 +47,33 @@ BySplit<TextFiles> files_of_splits(const DataConfig& config);
 // All text of a configuration, each record with its split, in an order that depends on the text alone.
 class Corpus {
  public:
-  // `files`: files_of_splits(). Copies pipes to the end (text_file.h). `threads` parse; the records do not depend on
+  // `files`: files_of_splits(). Copies pipes whole (text_file.h). `threads` threads parse; the records do not depend on
   // their number.
   Corpus(const DataConfig& config, BySplit<TextFiles> files, int threads = 1);
 
-  bool has(DataSplit split) const;  // may hold records
-  // Does a split hold more than one record? Reads no more than that.
+  bool has(DataSplit split) const;  // true if the split may hold records
+  // True if a split holds more than one record. Reads no further than needed.
   bool holds_several();
-  // Parses the beginning of each split, unless bad records are skipped: a field or a column that is not
-  // there would otherwise be found after hours, when the training text is done. Files that are one document each are
-  // left.
+  // Parses the beginning of each split, unless bad records are skipped: a field or a column that is missing would
+  // otherwise be found after hours, when the training text is done. Files that are one document each are
+  // not parsed.
   void check_beginnings();
   bool needs_size() const;  // split by position: measure() must come first
-  // Reads everything once; `tick` is called now and then.
+  // Reads all text once; `tick` is called now and then.
   void measure(const std::function<void(const Corpus&)>& tick);
   bool needs_comparison() const;  // duplicates are to be counted or dropped: find_duplicates() must come first
   void find_duplicates(const std::function<void(const Corpus&)>& tick);
 
   void rewind();
-  // A record that the rule cuts comes as several. False at the end; DataError there, if too many were bad.
+  // The next record, in several parts if the rule cuts it. False at the end; DataError there, if too many were bad.
   bool next(DataSplit& split, TextRecord& record);
   const SkippedRecords& skipped() const { return bad_.skipped(); }  // since rewind()
   int64_t dropped_duplicates() const { return dropped_; }           // since rewind()
   Duplicates::Counts duplicates(DataSplit split) const;
-  uint64_t consumed() const;  // how much of total_bytes() since rewind()
+  uint64_t consumed() const;  // bytes of total_bytes() read since rewind()
   uint64_t total_bytes() const { return total_bytes_; }
   const std::vector<PrepareInput>& inputs() const { return inputs_; }  // every file, in order of reading
-  // hash64 of each of them as it lies on disk, once next() has returned false.
+  // hash64 of each input as it lies on disk, once next() has returned false.
   const std::vector<uint64_t>& checksums() const { return checksums_; }
 
  private:
@@ -100,10 +100,10 @@ class Corpus {
   size_t reading_ = 0;  // index into files_ of source_
   uint64_t finished_ = 0;
   std::vector<uint64_t> checksums_;
-  int64_t records_ = 0;                                  // that were read and are good
-  int64_t dropped_ = 0;                                  // of them, training records that occur elsewhere
+  int64_t records_ = 0;                                  // good records that were read
+  int64_t dropped_ = 0;                                  // training records among them that occur elsewhere
   int64_t position_ = 0;                                 // records or characters passed
-  std::deque<std::pair<DataSplit, TextRecord>> pieces_;  // of a record that was cut
+  std::deque<std::pair<DataSplit, TextRecord>> pieces_;  // parts of a record that was cut
 };
 
 }  // namespace weft

@@ -9,12 +9,12 @@ namespace weft {
 
 namespace {
 
-// Lines, of which the last may lack its end.
+// The number of lines; the last line may lack a line end.
 int64_t count_lines(std::string_view text) {
   return std::count(text.begin(), text.end(), '\n') + (!text.empty() && !text.ends_with('\n') ? 1 : 0);
 }
 
-// Moves the first `lines` of the carried text and the input into `text`; returns how many there were.
+// Moves the first `lines` of the carried text and the input into `text`; returns the number of lines moved.
 int64_t take_lines(TextInput& input, std::string& carried, int64_t lines, std::string& text) {
   text.clear();
   int64_t taken = 0;
@@ -80,7 +80,7 @@ bool TextBlocks::advance() {
   return true;
 }
 
-// False if it is the last of the file.
+// Takes the next block of the file; false if it is the last one.
 bool TextBlocks::take_block(std::string& text) {
   text = std::exchange(carried_, {});
   for (size_t least = kBlockBytes; source_->read_some(text);) {

@@ -6,16 +6,16 @@
 
 namespace weft {
 
-// Texts drawn from many, each with the same chance: those with the least draws, as many as hold so many bytes together
+// A sample of texts, each drawn with the same chance: those with the least draws, as many as fill `most_bytes` together
 // (bottom-k sampling; Cohen and Kaplan, "Summarizing data using bottom-k sketches", PODC 2007). A text's draw is a
 // keyed hash of its number, so the sample depends on the texts and their order alone, and nothing needs to be known of
-// their number or size. Memory: these bytes and one text more.
+// their number or size. Memory: `most_bytes` and one more text.
 class TextSample {
  public:
   explicit TextSample(uint64_t most_bytes) : most_bytes_(most_bytes) {}
 
   void add(std::string text);
-  // In the order in which they came. One text at least, however long, if any came.
+  // The texts in the order in which they were added. At least one text, however long, if any was added.
   std::vector<std::string> take();
 
  private:

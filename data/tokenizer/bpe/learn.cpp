@@ -12,7 +12,7 @@ namespace weft {
 namespace {
 
 // All different pretokens end to end, each between two separators. A symbol takes as many slots as it has bytes: the
-// first slot holds its id, the last one of several holds minus their number, so that both neighbours of a place are
+// first slot holds its id, the last of several slots holds minus their number, so that both neighbours of a place are
 // found without links.
 class SymbolText {
  public:
@@ -24,9 +24,9 @@ class SymbolText {
   void add_symbol(size_t bytes) { lengths_.push_back(static_cast<uint32_t>(bytes)); }
   uint32_t length(int32_t symbol) const { return lengths_[static_cast<size_t>(symbol)]; }
 
-  // Where the symbol after the one at `place` begins, which may be a separator.
+  // The place of the next symbol, or of a separator.
   uint32_t next(uint32_t place) const { return place + length(slots_[place]); }
-  // Where the symbol before begins, or `place` itself at the beginning.
+  // The place of the symbol before, or `place` itself at the beginning of a pretoken.
   uint32_t previous(uint32_t place) const {
     const int32_t slot = slots_[place - 1];
     if (slot == kSeparator) return place;
@@ -73,21 +73,21 @@ SymbolText::SymbolText(std::span<const CountedPretoken> pretokens) {
   }
 }
 
-// Symbols are 0 to 255 for bytes, then one a merge.
+// Symbols 0 to 255 are bytes; each merge adds a symbol.
 class Learner {
  public:
   explicit Learner(const BpeLearnArgs& args) : args_(args), text_(args.pretokens) {}
   std::vector<BpeMerge> run();
 
  private:
-  // After the merge that made the newer of its two symbols a pair only loses places, so they are listed once, in
-  // ascending order, and skipped when they are reached and no longer hold.
+  // After the merge that made the newer of its two symbols, a pair only loses places. So its places are listed once, in
+  // ascending order, and a place that no longer holds the pair is skipped when it is reached.
   struct Pair {
     int64_t count = 0;
-    size_t first = 0;  // index into `places` of the first that may still hold
+    size_t first = 0;  // index into `places` of the first that may still hold the pair
     std::vector<uint32_t> places;
   };
-  // The count and the first place of a pair can only fall and rise: an outdated candidate is too high in the heap,
+  // The count of a pair can only fall, and its first place only rise: an outdated candidate is too high in the heap,
   // never too low, and is corrected when it reaches the top.
   struct Candidate {
     int64_t count;

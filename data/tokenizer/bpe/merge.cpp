@@ -87,7 +87,7 @@ void PretokenMerger::merge_long(const MergeTable& pairs, std::vector<int32_t>& s
     const Candidate top = heap_.front();
     std::pop_heap(heap_.begin(), heap_.end(), std::greater<>{});
     heap_.pop_back();
-    if (found_[top.position].rank != top.rank) continue;  // stale: merged away, or its neighbour changed
+    if (found_[top.position].rank != top.rank) continue;  // stale: the symbol was merged, or its neighbour changed
     const uint32_t gone = next_[top.position];
     symbols[top.position] = found_[top.position].id;
     found_[gone] = {};

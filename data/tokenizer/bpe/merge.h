@@ -9,7 +9,7 @@
 
 namespace weft {
 
-// (left, right) -> the id of their merge and its rank. Open addressing: usually one cache line a look-up.
+// A table from (left, right) to the id and the rank of their merge. Open addressing: usually one cache line a look-up.
 class MergeTable {
  public:
   static constexpr uint32_t kNever = UINT32_MAX;
@@ -18,7 +18,7 @@ class MergeTable {
     int32_t id = -1;
   };
 
-  // `rank_is_id`: merges that give the same id are equally early (BpeVocabulary::Rule::Ranks).
+  // `rank_is_id`: merges that give the same id have the same rank (BpeVocabulary::Rule::Ranks).
   MergeTable(const std::vector<BpeMerge>& merges, bool rank_is_id);
 
   Found find(int32_t left, int32_t right) const {
@@ -36,7 +36,7 @@ class MergeTable {
     uint32_t rank;
     int32_t id;
   };
-  static constexpr uint64_t kFree = UINT64_MAX;  // no pair of ids: those are not negative
+  static constexpr uint64_t kFree = UINT64_MAX;  // the key of no pair, since ids are not negative
 
   static uint64_t key_of(int32_t left, int32_t right) {
     return static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
@@ -51,8 +51,8 @@ class MergeTable {
 // The number of positions of these symbols; DataError if 32 bits cannot count them.
 uint32_t positions_of(size_t symbols);
 
-// Merges the neighbours in one pretoken, always the earliest rank and of those the leftmost, until none merges. Short
-// pretokens are searched for each merge; long ones use a heap, O(n log n). Keeps its memory between pretokens.
+// Merges neighbours in one pretoken until no pair merges: always the pair of the earliest rank, and the leftmost one.
+// Short pretokens are searched for each merge; long ones use a heap, O(n log n). Keeps its memory between pretokens.
 class PretokenMerger {
  public:
   // Replaces `symbols` (ids of bytes) by the ids of their merges.

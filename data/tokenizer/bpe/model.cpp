@@ -31,7 +31,7 @@ struct ChunkKey {
   }
 };
 
-// Sixteen bytes are loaded at once if the text has as many; those behind the pretoken are masked off.
+// Sixteen bytes are loaded at once if the text has as many; bytes after the pretoken are masked off.
 ChunkKey key_of(std::string_view pretoken, const char* text_end) {
   std::array<uint64_t, 2> words{};
   if (text_end - pretoken.data() >= static_cast<std::ptrdiff_t>(kCachedBytes)) {
@@ -68,8 +68,8 @@ struct alignas(64) LongCacheEntry {
 };
 static_assert(sizeof(LongCacheEntry) == 192);
 
-// Direct-mapped by hash; the last pretoken with a hash is kept. Begins small and grows if a text has more different
-// pretokens.
+// Direct-mapped by hash; the last pretoken with a hash is kept. The cache begins small and grows if a text has more
+// different pretokens.
 template <class Entry, int first_bits, int most_bits>
 class PretokenCache {
  public:
@@ -84,13 +84,13 @@ class PretokenCache {
 
  private:
   int bits_ = first_bits;
-  size_t misses_ = 0;  // since it last grew
+  size_t misses_ = 0;  // misses since the cache last grew
   std::vector<Entry> entries_ = std::vector<Entry>(size_t{1} << first_bits);
 };
 
 }  // namespace
 
-// The buffers of one encoding thread; reused, never shared.
+// The buffers of one call of encode_append(), which later calls reuse.
 struct BpeScratch {
   PretokenCache<CacheEntry, 10, 16> cache;          // up to 4 MiB
   PretokenCache<LongCacheEntry, 8, 14> long_cache;  // up to 3 MiB

@@ -16,11 +16,11 @@ namespace weft {
 
 struct BpeScratch;
 
-// Byte-level BPE: pretokens of the pattern, each merged on its own. Pretokens of up to 16 bytes are remembered in a
-// small direct-mapped cache, so that most of a text costs one look-up a pretoken.
+// Byte-level BPE: pretokens of the pattern, each merged on its own. Pretokens of up to 16 and of up to 48 bytes are
+// remembered in two small direct-mapped caches, so that most of a text costs one look-up a pretoken.
 class BpeModel : public TokenizerModel {
  public:
-  // Checks the vocabulary; `where` begins its errors.
+  // Checks the vocabulary; error messages begin with `where`.
   BpeModel(BpeVocabulary vocabulary, const std::string& where);
   ~BpeModel() override;
 
@@ -48,9 +48,9 @@ class BpeModel : public TokenizerModel {
   TokenBytes bytes_;
   Pretokenizer pretokenizer_;
   MergeTable pairs_;
-  std::unordered_map<std::string_view, int32_t> whole_;  // Ranks: pretokens that are tokens without merging
+  std::unordered_map<std::string_view, int32_t> whole_;  // Ranks, keeps_whole: pretokens that are tokens unmerged
   mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<BpeScratch>> idle_;  // as many as threads have encoded at the same time
+  mutable std::vector<std::unique_ptr<BpeScratch>> idle_;  // one for each thread that encoded at the same time
 };
 
 }  // namespace weft

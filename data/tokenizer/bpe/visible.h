@@ -19,12 +19,12 @@ struct TokenizerParts {
   SpecialTokens specials;
 };
 
-// GPT-2's files, and those that follow them, write each byte as a visible character: itself if Latin-1 has a visible
-// one, else U+0100 and on.
+// GPT-2's files, and those that follow them, write each byte as a visible character: the byte's Latin-1 character if
+// that is visible, else one from U+0100 on.
 class VisibleBytes {
  public:
   VisibleBytes();
-  // The bytes that `text` stands for, or none if it holds another character.
+  // The bytes that `text` stands for; nullopt if `text` holds another character.
   std::optional<std::string> read(std::string_view text) const;
   std::string write(std::string_view bytes) const;
 
@@ -33,7 +33,7 @@ class VisibleBytes {
   std::array<std::string, 256> shown_;
 };
 
-using VisibleIds = std::unordered_map<std::string, int32_t>;  // by visible text
+using VisibleIds = std::unordered_map<std::string, int32_t>;  // ids by visible text
 struct VisibleMerge {
   std::string left, right;
   std::string at;  // file and place, for messages
@@ -42,16 +42,16 @@ struct VisibleMerge {
 VisibleIds visible_ids(const TokenizerJson& object, const std::string& where);
 VisibleMerge visible_merge(std::string_view line, std::string at);  // "left right"
 
-// A byte-level BPE of these tokens and merges. A token that is neither a byte nor made by a merge (`<|endoftext|>`) is
-// a special. DataError beginning with `where_ids` or `where_merges`.
+// The byte-level BPE of these tokens and merges. A token that is neither a byte nor made by a merge (`<|endoftext|>`)
+// is a special. DataError beginning with `where_ids` or `where_merges`.
 struct VisibleRule {
   std::string pattern;
-  bool keeps_whole = false;  // BpeVocabulary
+  bool keeps_whole = false;  // as in BpeVocabulary
 };
 TokenizerParts parts_of_visible(const VisibleIds& ids, const std::vector<VisibleMerge>& merges, VisibleRule rule,
                                 const std::string& where_ids, const std::string& where_merges);
 
-// In all files that OpenAI published, `<|endoftext|>`, if present, begins and ends documents.
+// Makes `<|endoftext|>`, if present, the token that begins and ends documents, as in all files that OpenAI published.
 void set_published_roles(SpecialTokens& specials);
 
 }  // namespace weft

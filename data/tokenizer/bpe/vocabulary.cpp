@@ -93,7 +93,7 @@ class MergedTokens {
   const std::vector<BpeMerge>& merges_;
   const std::string& where_;
   CheckedTokens& checked_;
-  std::unordered_map<int32_t, std::vector<size_t>> waiting_;  // by the id of the missing part
+  std::unordered_map<int32_t, std::vector<size_t>> waiting_;  // merges by the id of the missing part
   std::vector<size_t> ready_;
   std::string joined_;
 };

@@ -38,18 +38,18 @@ struct BpeMerge {
   bool operator==(const BpeMerge&) const = default;
 };
 
-// The definition of a byte-level BPE. Two rules decide which neighbours merge first: - Merges: the pair that stands
-// first in `merges` (Sennrich et al. 2016; GPT-2's files, and what weft learns). - Ranks: the pair whose joined bytes
-// are the token of the lowest id, however that token came to be (tiktoken's files).
+// The definition of a byte-level BPE. Two rules decide which neighbours merge first. Merges: the pair that stands first
+// in `merges` (Sennrich et al. 2016; GPT-2's files, and what weft learns). Ranks: the pair whose joined bytes are the
+// token of the lowest id, however that token came to be (tiktoken's files).
 struct BpeVocabulary {
   enum class Rule { Merges, Ranks };
 
   Rule rule = Rule::Merges;
   std::string pattern;
   std::array<int32_t, 256> byte_ids{};  // all different
-  std::vector<BpeMerge> merges;  // Merges; each joins bytes or tokens of other merges. Several may make one token
-  bool keeps_whole = false;      // Merges: a pretoken that is a token is that token, without merging
-  std::vector<std::pair<std::string, int32_t>> tokens;  // Ranks; ascending ids, includes the single bytes
+  std::vector<BpeMerge> merges;  // Merges: each joins bytes or tokens of other merges. Several may make one token
+  bool keeps_whole = false;      // Merges: a pretoken that is a token becomes that token without merging
+  std::vector<std::pair<std::string, int32_t>> tokens;  // Ranks: ascending ids, single bytes included
 
   // The bytes of each id, after checking everything above; DataError beginning with `where`.
   TokenBytes checked_bytes(const std::string& where) const;

@@ -10,11 +10,11 @@
 // Byte-level BPE in the files of Hugging Face's `tokenizers` and `transformers`.
 namespace weft {
 
-// The tokenizer of a directory: tokenizer.json if it exists, else vocab.json and merges.txt with added_tokens.json if
-// that exists. Added tokens become specials. tokenizer_config.json, else special_tokens_map.json, says which of them
-// begin and end a text and fill batches; without both files `<|endoftext|>` begins and ends texts. Ids from the highest
-// up to `vocabulary`, which stand for no token, become specials <|reserved_ID|>: a model may have more rows than its
-// tokenizer has tokens. DataError naming file and member if anything else is asked for than byte-level BPE does
+// Reads the tokenizer of a directory: tokenizer.json if it exists, else vocab.json and merges.txt with
+// added_tokens.json if that exists. Added tokens become specials. tokenizer_config.json, else special_tokens_map.json,
+// says which of them begin and end a text and fill batches; if neither exists, `<|endoftext|>` begins and ends texts.
+// Ids above the last token and below `vocabulary` become specials <|reserved_ID|>: a model may have more rows than its
+// tokenizer has tokens. DataError naming file and member if the files require more than byte-level BPE does
 // (another model, a normalizer, a prefix space, tokens put around every text, ...), or if there are more than
 // `vocabulary` ids.
 std::shared_ptr<const Tokenizer> read_hugging_face_tokenizer(const fs::path& directory, int64_t vocabulary);
@@ -24,9 +24,9 @@ struct TextFrame {
   std::optional<int32_t> before, after;
 };
 
-// The files that describe a tokenizer, their texts by name: tokenizer.json and tokenizer_config.json, and vocab.json
-// and merges.txt if it splits as GPT-2 does, since those two imply that. `max_length`: the model's positions. DataError
-// if the tokenizer is no byte-level BPE by merges.
+// The texts of the files that describe a tokenizer, by name: tokenizer.json and tokenizer_config.json, and vocab.json
+// and merges.txt if it splits as GPT-2 does, which those two imply. `max_length`: the model's positions. DataError
+// if the tokenizer is not a byte-level BPE by merges.
 std::map<std::string, std::string> hugging_face_tokenizer_files(const Tokenizer& tokenizer, int64_t max_length,
                                                                 const TextFrame& frame = {});
 

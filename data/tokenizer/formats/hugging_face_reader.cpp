@@ -44,7 +44,7 @@ bool splits_as_gpt2(const TokenizerJson& step, const std::string& at) {
   return regex == step.end() || *regex != false;
 }
 
-// The pattern of ByteLevel, or of a split by an expression that ByteLevel without its own expression follows.
+// The pattern of a ByteLevel step, or of a split by an expression before a ByteLevel step that has none.
 std::string pattern_of(const TokenizerJson& json, const std::string& where) {
   const std::string at = where + ": pre_tokenizer";
   const TokenizerJson& pre = json_member(json, "pre_tokenizer", where);
@@ -68,14 +68,14 @@ std::string pattern_of(const TokenizerJson& json, const std::string& where) {
   }
 }
 
-// DataError if the post-processor puts tokens around a text or a pair of texts.
+// DataError if the post-processor puts tokens around a text.
 void check_post_processor(const TokenizerJson& json, const std::string& where) {
   const auto post = json.find("post_processor");
   if (post == json.end() || post->is_null()) return;
   const std::string at = where + ": post_processor";
   if (!post->is_object()) refuse(at, *post);
   const std::string type = text_member(*post, "type", at);
-  if (type == "ByteLevel") return;  // it changes offsets only
+  if (type == "ByteLevel") return;  // ByteLevel changes offsets only
   const auto single = post->find("single");
   if (type != "TemplateProcessing" || single == post->end() || !single->is_array()) refuse(at, *post);
   for (const TokenizerJson& piece : *single) {
@@ -97,7 +97,7 @@ bool keeps_whole(const TokenizerJson& model) {
   return found != model.end() && *found == true;
 }
 
-// "left right" in older files, ["left", "right"] in newer ones.
+// Each merge is "left right" in older files, ["left", "right"] in newer ones.
 std::vector<VisibleMerge> merges_from(const TokenizerJson& model, const std::string& where) {
   std::vector<VisibleMerge> merges;
   const TokenizerJson& list = json_list(json_member(model, "merges", where), where + ": merges");
@@ -169,7 +169,7 @@ TokenizerParts read_tokenizer_json(const fs::path& path) {
   return parts_of_json(json, path.string());
 }
 
-// Tokens that plain text becomes although no merge makes them. weft finds names in text only where it is asked to.
+// DataError if plain text becomes an added token. weft finds names of tokens in text only where it is asked to.
 void check_added_are_special(const TokenizerJson& json, const std::string& where) {
   const auto added = json.find("added_tokens");
   if (added == json.end() || !added->is_array()) return;
@@ -197,7 +197,7 @@ TokenizerParts read_vocab_and_merges(const fs::path& directory) {
   return parts;
 }
 
-// The name of bos_token etc.: a text, or an object with `content`; "" if it is absent.
+// The name of bos_token or another role: a text, or an object with `content`; "" if it is absent.
 std::string role_name(const TokenizerJson& json, const char* key, const std::string& where) {
   const auto found = json.find(key);
   if (found == json.end() || found->is_null()) return "";
@@ -225,7 +225,7 @@ void read_roles(const fs::path& directory, SpecialTokens& specials) {
   set("bos_token", SpecialRole::Bos);
   set("eos_token", SpecialRole::Eos);
   set("pad_token", SpecialRole::Pad);
-  // Other programs often pad batches with the end token; weft never generates the pad token, so it would never end.
+  // Other programs often pad batches with the end token; weft never generates the pad token, so no text would end.
   auto& pad = specials.roles[static_cast<size_t>(SpecialRole::Pad)];
   if (pad == specials.roles[static_cast<size_t>(SpecialRole::Eos)]) pad.reset();
 }

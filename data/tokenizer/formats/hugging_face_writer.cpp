@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The tokens of a byte-level BPE as visible text, and its merges as pairs of them.
+// The tokens of a byte-level BPE as visible text, and its merges as pairs of visible texts.
 struct VisibleBpe {
   std::string pattern, expression;
   std::vector<std::pair<std::string, int32_t>> ids;  // ascending; without specials
@@ -57,7 +57,7 @@ Json pre_tokenizer(const VisibleBpe& bpe) {
   return {{"type", "Sequence"}, {"pretokenizers", Json::array({split, byte_level(false)})}};
 }
 
-// The post-processor that puts the frame's specials around a text; without any, ByteLevel's, which puts none.
+// The post-processor that puts the frame's specials around a text; without specials ByteLevel's, which adds no token.
 Json post_processor(const std::vector<SpecialToken>& specials, const TextFrame& frame) {
   if (!frame.before && !frame.after) return byte_level(true);
   Json single = Json::array(), tokens = Json::object();
@@ -89,7 +89,7 @@ std::string tokenizer_json(const VisibleBpe& bpe, const std::vector<SpecialToken
                      {"normalized", false},
                      {"special", true}});
   }
-  // Each token as an object of its own, since an ordered object compares every new name with all before it.
+  // Each token is dumped by itself, since an ordered object compares every new name with all names before it.
   std::string vocab, merges;
   for (const auto& [text, id] : bpe.ids)
     vocab += fmt::format("{}{}:{}", vocab.empty() ? "" : ",", Json(text).dump(), id);

@@ -13,10 +13,10 @@
 namespace weft {
 
 // The tokenizer of a model's bytes: unknown and control pieces are specials with the roles that the model gives them.
-// DataError beginning with `where` if the bytes are no model, are damaged, or of another kind (words, characters).
+// DataError beginning with `where` if the bytes are not a model, are damaged, or have another kind (words, characters).
 TokenizerParts parts_of_sentencepiece(std::string bytes, const std::string& where);
 
-// Reads it from weft's own tokenizer file, which has the bytes under `model`. `specials`: those of the file.
+// Reads the model from weft's tokenizer file, which has its bytes under `model`. `specials`: the specials of the file.
 std::unique_ptr<const TokenizerModel> read_sentencepiece_json(const nlohmann::json& json, const SpecialTokens& specials,
                                                               const std::string& where);
 

@@ -17,7 +17,7 @@ struct SentencePiece {
 
 // The parts of a model file that weft uses (sentencepiece_model.proto, message ModelProto).
 struct SentencePieceProto {
-  std::vector<SentencePiece> pieces;  // by id
+  std::vector<SentencePiece> pieces;  // indexed by id
   bool add_dummy_prefix = true;
   bool remove_extra_whitespaces = true;
 };
