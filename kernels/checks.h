@@ -11,11 +11,11 @@ class Checks {
  public:
   Checks(const Context& context, const char* operation) : context_(context), operation_(operation) {}
 
-  void present(const char* name, const Tensor& t) const;  // it must also be on the context's device
+  void present(const char* name, const Tensor& t) const;  // t must also be on the context's device
   void floating(const char* name, const Tensor& t) const;
   void matrix(const char* name, const Tensor& t, int64_t rows, int64_t columns, DType dtype) const;
   void vector(const char* name, const Tensor& t, int64_t elements, DType dtype) const;  // any shape of that size
-  void dropout(const Dropout& d, int64_t rows) const;  // probability in [0, 1); row ids, if it is active
+  void dropout(const Dropout& d, int64_t rows) const;  // probability in [0, 1); row ids, if d is active
   template <class... Args>
   void that(bool condition, fmt::format_string<Args...> format, Args&&... args) const {
     if (!condition) fail(fmt::format(format, std::forward<Args>(args)...));

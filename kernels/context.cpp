@@ -32,7 +32,7 @@ Ledger::Sums Ledger::total() const {
 
 namespace {
 
-// The backend of a device; for the dry device, that of the CPU, which it plans for.
+// The backend of a device; for the dry device, the CPU's backend, which it plans for.
 std::unique_ptr<Backend> make_backend(Device device, int threads) {
   if (device.kind == DeviceKind::Cuda) return make_cuda_backend(device.index);
   require<InternalError>(device.kind == DeviceKind::Cpu || device.kind == DeviceKind::Meta,

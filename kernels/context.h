@@ -14,20 +14,20 @@ namespace weft {
 
 class Backend;  // kernels/backend/backend.h, private to kernels/
 
-// What one rank computes with: the backend of its device, the device's memory, the rank's host threads, the cost
-// ledger. It is the first argument of every operation. Rank threads do not share a context.
+// The resources that one rank computes with: the backend of its device, the device's memory, the rank's host threads,
+// the cost ledger. A context is the first argument of every operation. Rank threads do not share a context.
 class Context {
  public:
-  // For the CPU, for a CUDA device, or for the dry device that plans for the CPU.
+  // Makes a context for the CPU, for a CUDA device, or for the dry device that plans for the CPU.
   explicit Context(Device device = {}, int threads = 1);
-  // For any backend's device; if `dry`, for the dry device that plans for it.
+  // Makes a context for any backend's device; if `dry`, for the dry device that plans for it.
   Context(int threads, std::unique_ptr<Backend> backend, bool dry = false);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
   Device device() const { return pool_->device(); }
-  // The device that the dry device plans for; any other context's own.
+  // The device that the dry device plans for; for any other context, its own device.
   Device planned_device() const;
   bool meta() const { return dry_; }
   int threads() const { return threads_; }
@@ -36,10 +36,10 @@ class Context {
   MemoryPool& memory() { return *pool_; }
   Ledger& ledger() { return ledger_; }
   Backend& backend() { return *backend_; }  // the dry device returns the backend that it plans for
-  // Names and values of what results depend on besides the program and its input: {"matmul", "oneDNN 2.6.3
+  // Names and values of everything that results depend on besides the program and its input: {"matmul", "oneDNN 2.6.3
   // avx512_core_bf16"}.
   std::vector<std::pair<std::string, std::string>> fingerprint() const;
-  // Each rank pads its rows of the vocabulary in memory to a multiple of this: matrix products are faster on it.
+  // Each rank pads its rows of the vocabulary in memory to a multiple of this, which makes matrix products faster.
   int64_t vocabulary_multiple() const;
   // Waits for the device, at the end of a measurement. Training never calls it.
   void finish();
@@ -70,7 +70,7 @@ class Context {
 std::string matmul_library();
 // The version of the headers that this program was compiled with.
 std::string compiled_matmul_library();
-// True if this processor has no bf16 products: they are emulated by rounding.
+// True if this processor has no bf16 products: weft emulates them by rounding.
 bool emulates_bf16();
 
 }  // namespace weft

@@ -36,7 +36,7 @@ struct MemoryPool::Blocks {
   std::shared_ptr<Allocator> allocator;
   GivesBack gives_back;
   bool planned;                                     // blocks have no addresses
-  std::map<size_t, std::vector<MemoryBlock>> free;  // by block size; no list is empty
+  std::map<size_t, std::vector<MemoryBlock>> free;  // free blocks by size; no list is empty
   MemoryUse use;
 
   Blocks(std::shared_ptr<Allocator> from, GivesBack when)
@@ -50,8 +50,8 @@ struct MemoryPool::Blocks {
     if (at->second.empty()) free.erase(at);
     return block;
   }
-  // Before a new block is allocated: releases a free one that is slightly too small, so that blocks grow instead of
-  // adding up.
+  // Called before a new block is allocated: releases a free block that is slightly too small, so that blocks grow
+  // instead of adding up.
   void make_way_for(size_t size) {
     auto at = free.lower_bound(size);
     if (at == free.begin() || largest_fit((--at)->first) < size) return;

@@ -13,7 +13,7 @@ class Allocator {
  public:
   virtual ~Allocator() = default;
   virtual Device device() const = 0;
-  // The size of the block for a request of so many bytes.
+  // The size of the block for a request of `bytes`.
   virtual size_t block_size(size_t bytes) const = 0;
   virtual MemoryBlock allocate(size_t block_size) = 0;  // a block without an address if out of memory
   virtual void release(const MemoryBlock& block) noexcept = 0;
@@ -24,7 +24,7 @@ std::shared_ptr<Allocator> host_allocator();
 // For the dry device: blocks have the sizes that `planned` would give them, and no address.
 std::shared_ptr<Allocator> planned_allocator(std::shared_ptr<const Allocator> planned);
 
-// In bytes.
+// The use of a pool's memory, in bytes.
 struct MemoryUse {
   size_t tensors = 0;  // requested by live tensors
   size_t lent = 0;     // blocks of live tensors
@@ -60,7 +60,7 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
 };
 
 // A pool that borrows its blocks from `pool` and returns them when it ends: until then no other tensor is put into
-// memory that it has had. `pool` counts them as lent.
+// memory that the new pool has had. `pool` counts the blocks as lent.
 std::shared_ptr<MemoryPool> make_pool_within(std::shared_ptr<MemoryPool> pool);
 
 }  // namespace weft

@@ -44,8 +44,8 @@ class Shape {
 
 // A piece of a device's memory.
 struct MemoryBlock {
-  std::byte* address = nullptr;  // for the host: what tensors show
-  std::byte* reach = nullptr;    // for the device's own code; it differs from `address` on a guarded device only
+  std::byte* address = nullptr;  // address for the host, which tensors return
+  std::byte* reach = nullptr;    // address for the device's own code; differs on a guarded device only
   size_t bytes = 0;
 };
 
@@ -71,7 +71,7 @@ class Storage {
 };
 
 // A dense row-major view into counted storage. Copies share the data. Holds no autograd state.
-// An empty tensor (no storage) stands for an optional argument that is absent.
+// An empty tensor (no storage) represents an optional argument that is absent.
 class Tensor {
  public:
   Tensor() = default;
@@ -148,7 +148,7 @@ struct Gradient {
 
 }  // namespace weft
 
-// Formatted only where an error is: pass the object, not its text().
+// Pass the object, not its text(): it is then formatted only if there is an error.
 template <>
 struct fmt::formatter<weft::Shape> : fmt::formatter<std::string_view> {
   template <class FormatContext>

@@ -18,10 +18,10 @@ void quietly(Call&& call) noexcept {
   }
 }
 
-// The queue of its own that copies of a tensor go through; null on the dry device.
+// Returns the queue that copies of a tensor go through; null on the dry device.
 CopyQueue* queue_of(const Context& context, CopyQueue* queue) { return context.meta() ? nullptr : queue; }
 
-// Without a queue of its own the upload goes through the operations'.
+// Without a separate queue the upload goes through the queue of operations.
 void upload_through(CopyQueue* queue, Context& context, std::span<const std::byte> from, const Tensor& to) {
   const Checks check(context, "upload");
   check.present("to", to);

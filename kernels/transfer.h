@@ -43,7 +43,7 @@ class Snapshot {
  public:
   // to[i] = from[i]; each to[i] lies in memory of snapshot_memory(context). Ledger "snapshot_copy".
   Snapshot(Context& context, std::span<const Tensor> from, std::span<const std::span<std::byte>> to);
-  ~Snapshot();  // waits
+  ~Snapshot();  // waits for the copies
   Snapshot(const Snapshot&) = delete;
   Snapshot& operator=(const Snapshot&) = delete;
   // Returns when `to` holds the copies. For any thread. DeviceError if the device has failed.

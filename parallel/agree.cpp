@@ -10,8 +10,8 @@
 namespace weft {
 namespace {
 
-// How rank 0's work ended, as it is sent to the others. An exit code stands for each kind of error, except those of
-// memory, which share theirs with other kinds.
+// How rank 0's work ended, as it is sent to the other ranks. Each kind of error has its own exit code, except memory
+// errors, whose exit code other kinds share.
 enum class Kind : char {
   Done = 'd',
   Config = 'c',

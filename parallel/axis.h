@@ -8,7 +8,7 @@
 
 namespace weft {
 
-// The axes along which ranks take part in collectives: all of them, and those of the grid (kGridAxes).
+// The axes along which ranks take part in collectives: World, of all ranks, and the axes of the grid (kGridAxes).
 enum class MeshAxis : uint8_t { World, Dp, Tp };
 inline constexpr int kMeshAxes = enum_size<MeshAxis>();
 

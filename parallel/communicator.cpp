@@ -169,7 +169,7 @@ double Communicator::all_reduce_host(double value, ReduceOp op) {
   return value;
 }
 
-// It counts as an all-gather whose result only rank 0 gets.
+// A gather counts as an all-gather, although only rank 0 gets the result.
 std::vector<double> Communicator::gather_host(std::span<const double> mine) {
   std::vector<double> all(rank_ == 0 ? mine.size() * static_cast<size_t>(size_) : 0);
   timed_wait(Collective::AllGather, begin(Collective::AllGather, static_cast<int64_t>(mine.size_bytes()) * size_),

@@ -19,16 +19,16 @@ enum class Collective : uint8_t { AllReduce, ReduceScatter, AllGather, AllToAll,
 inline constexpr int kCollectives = enum_size<Collective>();
 std::string_view name(Collective collective);
 
-// What a collective over tensors is for, as a report names it: {"gradient bucket", 3}. `what` is a literal.
+// The purpose of a collective over tensors, as reports name it: {"gradient bucket", 3}. `what` is a string literal.
 struct CollectiveUse {
   const char* what = nullptr;  // nullptr: unnamed
   int64_t index = -1;          // -1: not one of several
 };
 
-// Bytes that one rank of `ranks` sends in a ring, or in an all-to-all directly, for a collective over a tensor of
-// `bytes` (the whole one: the sum's input, the gather's output): all-reduce 2 (n-1)/n, reduce-scatter, all-gather and
-// all-to-all (n-1)/n, broadcast 1, barrier 0; alone 0. What an MPI library really sends may differ; this is the common
-// measure of a plan and of a run.
+// Bytes that one of `ranks` ranks sends in a ring (in an all-to-all: directly) for a collective over a tensor of
+// `bytes` (the whole tensor: the sum's input, the gather's output), as a multiple of `bytes`: all-reduce 2 (n-1)/n,
+// reduce-scatter, all-gather and all-to-all (n-1)/n, broadcast 1, barrier 0; a single rank 0. The bytes that an MPI
+// library sends may differ; plans and runs share this measure.
 double ideal_bytes(Collective collective, int ranks, int64_t bytes);
 
 // The traffic of a communicator, by collective. Every implementation counts alike.
@@ -38,7 +38,7 @@ class Traffic {
     int64_t calls = 0;
     int64_t bytes = 0;        // bytes of the whole tensors
     double moved = 0;         // ideal_bytes()
-    double wait_seconds = 0;  // time that wait() and blocking calls kept the caller: exposed communication
+    double wait_seconds = 0;  // seconds that wait() and blocking calls kept the caller: exposed communication
   };
   Entry& operator[](Collective c) { return entries_[static_cast<size_t>(c)]; }
   const Entry& operator[](Collective c) const { return entries_[static_cast<size_t>(c)]; }
@@ -52,7 +52,7 @@ class Traffic {
 class Communicator;
 class Heartbeat;
 
-// An entry of a log of collectives over tensors, which are in the order of their calls.
+// An entry of a log of collectives over tensors; the log has the entries in the order of the calls.
 struct CalledCollective {
   Communicator* communicator = nullptr;
   Collective collective = Collective::Barrier;
@@ -61,8 +61,8 @@ struct CalledCollective {
 };
 using CollectiveLog = std::vector<CalledCollective>;
 
-// A collective under way. It holds its tensors. wait() orders the device's queue after it (on a CPU, whose queue is the
-// calling thread: it finishes it); the destructor of an unfinished one waits too.
+// A collective under way, which holds its tensors. wait() orders the device's queue after the collective (on a CPU,
+// whose queue is the calling thread, it finishes the collective); the destructor of an unfinished one waits too.
 class CollectiveWork {
  public:
   virtual ~CollectiveWork() = default;
@@ -101,8 +101,8 @@ class Communicator {
   std::unique_ptr<CollectiveWork> start_reduce_scatter(const Tensor& in, const Tensor& out, CollectiveUse use = {});
   // elements of out = size() * elements of in; pieces in rank order. in may be the rank's own piece of out.
   std::unique_ptr<CollectiveWork> start_all_gather(const Tensor& in, const Tensor& out, CollectiveUse use = {});
-  // Each rank's piece r goes to rank r: out = the ranks' pieces for this one, in rank order. out has as many elements
-  // as in, a multiple of size(), and must not overlap it.
+  // Each rank's piece r goes to rank r: out = the pieces for this rank, in rank order. out has as many elements as in,
+  // a multiple of size(), and must not overlap in.
   std::unique_ptr<CollectiveWork> start_all_to_all(const Tensor& in, const Tensor& out, CollectiveUse use = {});
   void broadcast(const Tensor& in_place, int root);
   void barrier();
@@ -115,27 +115,27 @@ class Communicator {
   void reduce_scatter(const Tensor& in, const Tensor& out) { start_reduce_scatter(in, out)->wait(); }
   void all_gather(const Tensor& in, const Tensor& out) { start_all_gather(in, out)->wait(); }
   void all_to_all(const Tensor& in, const Tensor& out) { start_all_to_all(in, out)->wait(); }
-  // On the host plane: the one control all-reduce of a step, decisions of rank 0.
+  // These run on the host plane: the one control all-reduce of a step, and decisions of rank 0.
   void all_reduce_host(std::span<double> values, ReduceOp op);
   double all_reduce_host(double value, ReduceOp op);
   std::string broadcast_text(const std::string& text, int root);
-  // Rank 0 gets the values of all ranks in rank order, the others nothing. Every rank passes equally many.
+  // Rank 0 gets the values of all ranks in rank order; other ranks get nothing. Every rank passes the same number.
   std::vector<double> gather_host(std::span<const double> mine);
 
   Traffic& traffic() { return traffic_; }
   const Traffic& traffic() const { return traffic_; }
-  // Records every further collective in a cost ledger too, as "dp.all_reduce"; the ledger must outlive this.
+  // Records every further collective in a cost ledger too, as "dp.all_reduce"; the ledger must outlive this object.
   void record_into(Ledger& ledger) { ledger_ = &ledger; }
-  // Logs further collectives over tensors, which are being captured into a graph; null ends that.
+  // Logs further collectives over tensors while they are captured into a graph; null ends the logging.
   void log_into(CollectiveLog* log) { log_ = log; }
-  // A device queues a captured graph again: each of its collectives counts, and beats, as if it were called.
+  // For a device that queues a captured graph again: each collective in the log counts and beats as if it were called.
   static void queued_again(const CollectiveLog& log);
-  // Every further collective beats on `heartbeat`, which must outlive this.
+  // Every further collective beats on `heartbeat`, which must outlive this object.
   void beat_on(Heartbeat& heartbeat);
 
  protected:
-  // The device's count of completed collectives over tensors, if they are only queued and the host waits for none of
-  // them. Null: the host moves them and waits for each.
+  // The device's count of completed collectives over tensors, if the host only queues them and waits for none. Null:
+  // the host moves the tensors and waits for each collective.
   virtual std::shared_ptr<const std::atomic<uint64_t>> count_of_done() const { return nullptr; }
   virtual std::unique_ptr<CollectiveWork> do_all_reduce(const Tensor& in_place, ReduceOp op) = 0;
   virtual std::unique_ptr<CollectiveWork> do_reduce_scatter(const Tensor& in, const Tensor& out) = 0;

@@ -10,17 +10,17 @@ namespace weft {
 // The host and devices that a rank sees.
 struct SeenDevices {
   std::string host;
-  std::vector<std::string> devices;  // CUDA devices, by names that no other has: "GPU-4a1c..."
+  std::vector<std::string> devices;  // CUDA devices, by names that are unique worldwide: "GPU-4a1c..."
 };
 
 // Whether several ranks may compute on one device if there are fewer devices than ranks.
 enum class SharedDevices : uint8_t { Refused, Allowed };
 
-// Which device each rank computes on, as an index into those that it sees. Ranks that see the same ones in the same
-// order are ranks of one machine: they take them in turn. So a rank takes the one of its number on the node if the
-// launcher shows all of them to every rank, the only one if it shows each rank its own, and one of those near to it if
-// it shows those. ConfigError with the map of ranks and devices if a rank sees none, or if two would take the same and
-// may not.
+// The device that each rank computes on, as an index into the devices that the rank sees. Ranks that see the same
+// devices in the same order are ranks of one machine and take the devices in turn. So a rank takes the device of its
+// number on the node if the launcher shows all devices to every rank, the only device if each rank is shown its own,
+// and one of the devices near to it if it is shown those. ConfigError with the map of ranks and devices if a rank sees
+// no device, or if two ranks would take the same device and may not.
 std::vector<int> divide_devices(std::span<const SeenDevices> ranks, SharedDevices shared = SharedDevices::Refused);
 
 // Whether another rank computes on the device of `rank`.

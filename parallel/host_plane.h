@@ -9,21 +9,21 @@ namespace weft {
 
 enum class ReduceOp : uint8_t { Sum, Max };
 
-// Small values and texts between the hosts of an axis' ranks, in their memory: they decide, and compute nothing. It
-// shares nothing with the device plane that carries tensors, whose queue it neither waits for nor holds up. Every rank
-// makes the same calls in the same order; each call returns when its result is there.
+// Exchanges small values and texts between the hosts of an axis' ranks, in host memory, for decisions and not for
+// computation. It is independent of the device plane, which carries tensors: it neither waits for that plane's queue
+// nor holds it up. Every rank makes the same calls in the same order; each call returns when its result is there.
 class HostPlane {
  public:
   virtual ~HostPlane() = default;
   virtual void all_reduce(std::span<double> values, ReduceOp op) = 0;
   virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
-  // The values of all ranks in their order into `all` on rank 0, which must have room for them; other ranks leave it
-  // unused.
+  // Puts the values of all ranks, in rank order, into `all` on rank 0, which must have room for them; other ranks leave
+  // `all` unused.
   virtual void gather(std::span<const double> mine, std::span<double> all) = 0;
   virtual void barrier() = 0;
 };
 
-// One rank alone, or the dry ranks, whose values are their own.
+// The host plane of a single rank, or of each dry rank: the rank's own values are the result.
 std::unique_ptr<HostPlane> single_host_plane();
 
 }  // namespace weft

@@ -8,7 +8,7 @@
 
 namespace weft {
 
-// Makes the host plane of a rank's place on an axis, for communicators that bring only a device plane.
+// Makes the host plane of a rank's place on an axis, for communicators that implement only a device plane.
 using MakeHostPlane = std::function<std::unique_ptr<HostPlane>(const AxisPlace&)>;
 
 }  // namespace weft

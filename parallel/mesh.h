@@ -12,18 +12,18 @@
 
 namespace weft {
 
-// A rank's communicators over devices fail and are aborted together.
+// The communicators of one rank over devices. They fail together and are aborted together.
 class DevicePlane {
  public:
   virtual ~DevicePlane() = default;
-  // The host waits until its device has done everything that was queued. If a communicator fails, so that this never
-  // happens, aborts them all and throws DeviceError or PeerError naming rank, device, collective and the library's
-  // message. For the main thread.
+  // Blocks the host until its device has done everything that was queued. If a communicator fails, so that this would
+  // never happen, aborts all communicators and throws DeviceError or PeerError naming rank, device, collective and the
+  // library's message. For the main thread.
   virtual void settle() = 0;
-  // Every wait in a collective returns, with undefined results; from then on settle() throws, and so does the start of
-  // a collective. For any thread. May hang if the library does.
+  // Makes every wait in a collective return, with undefined results; from then on settle() throws, and so does the
+  // start of a collective. For any thread. May hang if the library does.
   virtual void abort() noexcept = 0;
-  // `explain` is called when a failure was found, before anything is aborted; its text is appended to the error's.
+  // `explain` is called when a failure was found, before anything is aborted; its text is appended to the error text.
   virtual void on_failure(std::function<std::string()> explain) = 0;
 };
 
@@ -42,7 +42,7 @@ class Mesh {
   Communicator& world() const { return on(MeshAxis::World); }
   Communicator& dp() const { return on(MeshAxis::Dp); }
   Communicator& tp() const { return on(MeshAxis::Tp); }
-  // True on one rank of each replica, which counts for all of them: they see the same data.
+  // True on one rank of each replica, which counts for all ranks of the replica, since they see the same data.
   bool first_of_replica() const;
   Heartbeat& heartbeat() const { return *heartbeat_; }
   void progress();
@@ -50,9 +50,9 @@ class Mesh {
   // Null unless the ranks compute on devices of their own.
   void set_device_plane(std::shared_ptr<DevicePlane> plane) { device_plane_ = std::move(plane); }
   const std::shared_ptr<DevicePlane>& device_plane() const { return device_plane_; }
-  // DevicePlane::settle(), if there is one: called before the host reads results of collectives from its device.
+  // Calls DevicePlane::settle() if there is a device plane, before the host reads results of collectives.
   void settle();
-  double waited_seconds() const;  // of this rank so far, in collectives of all axes
+  double waited_seconds() const;  // seconds that this rank has waited so far, in collectives of all axes
 
  private:
   MeshLayout layout_;

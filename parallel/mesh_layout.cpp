@@ -32,7 +32,7 @@ bool MeshLayout::is_grid_of(uint64_t ranks) const {
 
 std::vector<AxisPlace> MeshLayout::places(int world_rank) const {
   std::vector<AxisPlace> places = {{.axis = MeshAxis::World, .rank = world_rank, .size = ranks()}};
-  int outer = ranks();  // ranks in a block of this axis and those inside it
+  int outer = ranks();  // ranks in a block of this axis and the axes inside it
   for (const GridAxis& grid : kGridAxes) {
     const int size = this->*grid.size, inner = outer / size;
     places.push_back({.axis = grid.axis,

@@ -24,7 +24,7 @@ Columns columns_of(const OutputLoss& a) {
   return {first, std::clamp<int64_t>(a.vocabulary - first, 0, here)};
 }
 
-// Statistics of each row over the whole vocabulary. Those that tp sums are contiguous.
+// Statistics of each row over the whole vocabulary. The statistics that tp sums are contiguous.
 struct Statistics {
   Tensor max;     // [rows]
   Tensor summed;  // [3, rows]
@@ -34,7 +34,7 @@ struct Statistics {
   Tensor total() const { return part(2); }
 };
 
-// Combines them over tp.
+// Computes the statistics over this rank's columns and combines them over tp.
 Statistics chunk_statistics(Context& context, const OutputLoss& a, const Tensor& logits, const Tensor& targets) {
   const int64_t rows = logits.size(0);
   const Columns columns = columns_of(a);
@@ -71,7 +71,7 @@ Tensor chunk_logits(Context& context, const OutputLoss& a, const Tensor& hidden)
   return logits;
 }
 
-// The rows of a chunk; nll and dhidden are absent if OutputLoss has none.
+// The tensors of a chunk of rows; nll and dhidden are absent if they are absent in OutputLoss.
 struct Chunk {
   Tensor hidden, targets, loss, nll, dhidden;
 };
@@ -87,8 +87,8 @@ Tensor logits_gradient(Context& context, const OutputLoss& a, const Tensor& logi
   return a.hidden.dtype() == logits.dtype() ? logits : context.empty(logits.shape(), a.hidden.dtype());
 }
 
-// Vocabulary-parallel: the statistics of this rank's part of the vocabulary, then of the whole, then losses and
-// gradient.
+// Vocabulary-parallel: computes the statistics of this rank's part of the vocabulary, then those of the whole
+// vocabulary, then the losses and the gradient.
 void vocabulary_parallel(Context& context, const OutputLoss& a, const Chunk& chunk, const Tensor& logits,
                          const Tensor& dlogits) {
   const Statistics s = chunk_statistics(context, a, logits, chunk.targets);

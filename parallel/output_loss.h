@@ -19,7 +19,7 @@ struct OutputLoss {
   int64_t vocabulary = 0;      // global; padding beyond it is ignored
   Tensor hidden;               // [rows, width], compute dtype
   Tensor weight;         // [columns, width], compute dtype; columns: the vocabulary, or this rank's padded part of it
-  PackedWeight packed;   // read in place of weight; without gradients
+  PackedWeight packed;   // read instead of weight; excludes gradients
   Tensor bias;           // [columns] or absent
   Tensor targets;        // i32[rows]; rows with a target < 0 are ignored
   double smoothing = 0;  // label smoothing, in [0, 1)
@@ -29,8 +29,8 @@ struct OutputLoss {
   Tensor dhidden;        // [rows, width], written; absent: no gradients at all
   Gradient dweight;      // accumulator dtype, or absent
   Gradient dbias;        // accumulator dtype, or absent
-  // Of a chunk's logits, for tests; 0: as many as the weight's gradient has, which every chunk adds to, between 4 MiB
-  // and 128 MiB. Where the weight is small, a chunk's logits then stay in a cache between their product and their use.
+  // Bytes of a chunk's logits, for tests; 0: as many bytes as the weight's gradient has, which every chunk adds to, but
+  // 4 to 128 MiB. If the weight is small, a chunk's logits then stay in a cache between their product and their use.
   int64_t chunk_bytes = 0;
 };
 void output_loss(Context& context, const OutputLoss& args);

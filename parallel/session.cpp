@@ -75,7 +75,7 @@ std::vector<SeenDevices> devices_of_all_ranks() {
   return ranks;
 }
 
-// The device of one of several ranks. All decide alike, since all know the devices that each of them sees.
+// The device of one of several ranks. All ranks decide alike, since each has the devices that every rank sees.
 Device device_among_ranks(DeviceChoice choice, SharedDevices shared, size_t rank) {
   if (choice == DeviceChoice::Cpu) return {};
   const std::vector<SeenDevices> ranks = devices_of_all_ranks();
@@ -172,7 +172,7 @@ ExitCode Session::run(const std::function<ExitCode()>& body) {
 }
 
 void Session::fail(ExitCode code, const std::string& text) {
-  // If several ranks fail, for one cause or one after another, only the first one reports; its end ends the others.
+  // If several ranks fail, for one cause or one after another, only the first one reports; its exit ends the others.
   if (watchdog_ && !watchdog_->first_to_report()) std::this_thread::sleep_for(std::chrono::seconds(3));
   log_error("{}{}", rank_ == 0 ? fmt::format("[rank 0 {}] ", host_name()) : "", text);
   write_exit_file(static_cast<int>(code), fmt::format("rank {} on {}: {}", rank_, host_name(), text));

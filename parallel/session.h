@@ -20,17 +20,17 @@ namespace weft {
 // a watchdog from before MPI starts if `budgets` are given.
 class Session {
  public:
-  // The ranks divide into copies of `replica`. ConfigError if it does not divide the world, or there is no such device.
-  // Several ranks on CUDA devices take one each, as device_places.h has it; with DeviceChoice::Auto they compute on the
-  // CPU unless every one of them finds one. If they may share devices, NCCL is made to take those that do for ranks of
-  // different machines.
+  // The ranks divide into copies of `replica`. ConfigError if `replica` does not divide the world, or there is no such
+  // device. Several ranks on CUDA devices take one each, as device_places.h describes; with DeviceChoice::Auto the
+  // ranks compute on the CPU unless every one of them finds a CUDA device. If ranks may share devices, NCCL is made to
+  // treat those that do as ranks of different machines.
   explicit Session(const MeshLayout& replica, const std::optional<PhaseBudgets>& budgets = std::nullopt,
                    DeviceChoice device = DeviceChoice::Auto, SharedDevices shared = SharedDevices::Refused);
   // A session for commands that one process runs alone.
   static Session alone(DeviceChoice device = DeviceChoice::Auto) { return Session({}, std::nullopt, device); }
 
-  // Runs the work of all ranks. An error of one rank among many is printed once per node, by the first rank that has
-  // one and with its name, and ends all ranks with its exit code; a single rank throws it to the caller.
+  // Runs the work of all ranks. An error of one of several ranks ends all ranks with its exit code and is printed once
+  // per node, by the first rank that has an error and with the rank's name; a single rank throws it to the caller.
   ExitCode run(const std::function<ExitCode()>& body);
 
   // Changes the watchdog's budgets, if there is one.
@@ -46,7 +46,7 @@ class Session {
   Mesh make_mesh(const MeshLayout& layout);
   [[noreturn]] void fail(ExitCode code, const std::string& text);
 
-  std::unique_ptr<char[]> reserve_;  // memory for an error's message, even after running out of it
+  std::unique_ptr<char[]> reserve_;  // memory for an error's message, even after memory has run out
   std::shared_ptr<Heartbeat> heartbeat_;
   std::unique_ptr<Watchdog> watchdog_;
   std::unique_ptr<MpiEnvironment> mpi_;
@@ -56,9 +56,9 @@ class Session {
   std::optional<Mesh> mesh_;  // after context_, whose queues it uses
 };
 
-// Threads for this rank: OMP_NUM_THREADS if it is set, else its fair share of the processors that it may run on
-// (base/process/processors.h). `masks` are those of the ranks on this machine, `me` is the place of this one among
-// them.
+// Threads for this rank: OMP_NUM_THREADS if it is set, else the rank's fair share of the processors that it may run on
+// (base/process/processors.h). `masks` are the processor masks of the ranks on this machine; masks[me] is the mask of
+// this rank.
 int threads_for_rank(std::span<const ProcessorSet> masks, size_t me);
 // Threads for a process that is alone on its machine.
 int threads_alone();

@@ -23,8 +23,8 @@ class DeviceGraph {
   virtual void launch() = 0;
 };
 
-// One kind of device: its memory, its queue, its libraries' handles and its maths, behind Context. Files of kernels/
-// check an operation's arguments, count its cost and call run() here; nobody else does.
+// One kind of device: its memory, its queue, its libraries' handles and its maths, behind Context. Only files of
+// kernels/ check an operation's arguments, count its cost and call run() here.
 class Backend {
  public:
   explicit Backend(const Implementations& implementations) : implementations_(implementations) {}
@@ -38,7 +38,7 @@ class Backend {
     const Implementation<Args>& implementation = implementations_;
     return implementation.workspace(*this, args);
   }
-  // Arguments have been checked.
+  // The arguments have been checked.
   template <Operation Args>
   void run(const Args& args, Scratch scratch) {
     const Implementation<Args>& implementation = implementations_;
@@ -47,7 +47,7 @@ class Backend {
   virtual std::shared_ptr<Allocator> allocator() const = 0;
   virtual std::vector<std::pair<std::string, std::string>> fingerprint() const = 0;
   virtual int64_t vocabulary_multiple() const = 0;
-  // kernels/device/tuning.h, for devices that choose among algorithms.
+  // For devices that choose among algorithms, as kernels/device/tuning.h describes.
   virtual void set_products(const ProductOptions&) {}
   virtual std::string tuned() const { return {}; }
   virtual void take_tuned(const std::string& /*text*/, const std::string& /*from*/) {}

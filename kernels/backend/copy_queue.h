@@ -16,7 +16,7 @@ class CopyQueue {
   virtual void fork() = 0;
   // Later operations start after the copies queued so far.
   virtual void join() = 0;
-  // The host's bytes have been read when it returns.
+  // The host's bytes have been read when upload() returns.
   virtual void upload(std::span<const std::byte> from, const Tensor& to) = 0;
   // `to` lies in Backend::host_memory(); it holds the copy once wait() has returned.
   virtual void download(const Tensor& from, std::span<std::byte> to) = 0;

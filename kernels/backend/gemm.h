@@ -8,8 +8,8 @@
 namespace weft {
 
 // c [m, n] = op(a) [m, k] op(b) [k, n] + bias [n], or c += op(a) op(b) if `add`. Row-major, dense.
-// Types: input and output both f32, both bf16 or, on the CPU, both f64; or input bf16 with output f32. Sums are f32, of
-// f64 f64. bias is of one type with input and output.
+// Types: input and output both f32, both bf16 or, on the CPU, both f64; or input bf16 with output f32. Sums are f32, or
+// f64 for f64 inputs. A bias has the common type of input and output.
 struct Gemm {
   int64_t m = 0, n = 0, k = 0;
   DType input = DType::F32;
@@ -20,11 +20,11 @@ struct Gemm {
   bool transpose_b = false;  // b lies in memory as [n, k]
   void* c = nullptr;
   const void* bias = nullptr;
-  bool add = false;  // without bias
+  bool add = false;  // excludes a bias
 };
 
 Gemm gemm_of(const Matmul& args);
-// product = x weight^T; `product` is args.y, or args.pre where an activation follows. The bias is the backend's to add.
+// product = x weight^T; `product` is args.y, or args.pre if an activation follows. The backend adds the bias.
 Gemm forward_gemm(const LinearForward& args, const Tensor& product);
 Gemm input_gradient_gemm(const LinearBackward& args);   // dx (+)= dy weight
 Gemm weight_gradient_gemm(const LinearBackward& args);  // dweight (+)= dy^T x

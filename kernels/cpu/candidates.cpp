@@ -14,7 +14,7 @@ namespace {
 constexpr int kLanes = 16;
 constexpr int64_t kBlock = 64;           // logits whose maximum is compared with the threshold
 constexpr int64_t kSumBlock = 1024;      // terms that are summed in fp32; their sums are added in double
-constexpr int64_t kInsertionLimit = 96;  // up to so many candidates inserting beats partitioning
+constexpr int64_t kInsertionLimit = 96;  // candidates; up to this many inserting beats partitioning
 constexpr float kNothing = -std::numeric_limits<float>::infinity();
 
 float maximum(const float* x, int64_t n) {

@@ -10,7 +10,7 @@ struct Candidate {
   float logit;
   int32_t token;
 };
-// The order of candidates everywhere: the more probable first, of two alike the smaller token.
+// The order of candidates everywhere: the more probable first; of two that are equal, the smaller token.
 constexpr bool better(const Candidate& a, const Candidate& b) {
   return a.logit > b.logit || (a.logit == b.logit && a.token < b.token);
 }

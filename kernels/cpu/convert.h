@@ -8,7 +8,7 @@
 
 namespace weft::cpu {
 
-inline constexpr int64_t kElementGrain = 16384;  // below so many elements a second thread does not pay
+inline constexpr int64_t kElementGrain = 16384;  // elements below which a second thread does not pay
 
 template <class To, class From>
 To element_cast(From value) {

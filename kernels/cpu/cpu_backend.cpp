@@ -22,7 +22,7 @@ std::vector<std::pair<std::string, std::string>> CpuBackend::fingerprint() const
                                     kBackwardKeyBlock)}};
 }
 
-// With it, rows of fp32 logits begin on a cache line.
+// With this multiple, rows of fp32 logits begin on a cache line.
 int64_t CpuBackend::vocabulary_multiple() const { return 16; }
 
 void CpuBackend::upload(std::span<const std::byte> from, const Tensor& to) {

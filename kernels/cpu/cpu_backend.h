@@ -21,7 +21,7 @@ class CpuBackend : public Backend {
   CopyQueue* snapshots() override { return &snapshots_; }
   MatmulEngine& matmul() { return matmul_; }
 
-  // Specialised in the file of each operation, as kernels/backend/implementations.h says.
+  // Specialised in the file of each operation, as kernels/backend/implementations.h describes.
   template <class Args>
   size_t workspace(const Args& args) const;
   template <class Args>

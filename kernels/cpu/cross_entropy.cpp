@@ -15,7 +15,7 @@ using formulas::RowStats;
 template <class A>
 constexpr A kMinusInfinity = -std::numeric_limits<A>::infinity();
 
-// It ignores NaN, which the sum then shows: exp(NaN - max) is NaN.
+// The maximum ignores NaN, which the sum then shows: exp(NaN - max) is NaN.
 template <class A>
 A maximum(const A* x, int64_t n) {
   A most = kMinusInfinity<A>;

@@ -60,7 +60,7 @@ inline void philox_batch(uint64_t key, uint32_t first_block, uint32_t c1, uint32
 // A Dropout with its state read, for loops over rows. Make one per call of an operation, outside parallel loops.
 class DropoutMask {
  public:
-  // An inactive dropout gives an inactive mask; call nothing but active() of it.
+  // An inactive dropout gives an inactive mask, of which only active() may be called.
   explicit DropoutMask(const Dropout& dropout) : active_(dropout.active()) {
     if (!active_) return;
     key_ = formulas::dropout_key(dropout.step.dropout_key, dropout.dropout_id);
@@ -84,7 +84,7 @@ class DropoutMask {
     });
   }
 
-  // x[c] = dropout(x[c]) for all n channels of a row, and so a gradient's; T is a compute dtype.
+  // x[c] = dropout(x[c]) for all n channels of a row, or of a gradient's row; T is a compute dtype.
   template <class T>
   void apply(int64_t row, T* x, int64_t n) const {
     using A = Accumulator<T>;

@@ -8,8 +8,8 @@
 
 namespace weft::cpu {
 
-// Copies that the host's own threads make: each thread that waits for them takes a piece in turn until none is left. So
-// a save's thread copies beside the operations, and operations that are about to write there finish the copy.
+// Copies that the host's own threads make: each thread that waits for them takes a piece in turn until none is left. A
+// save's thread thus copies beside the operations, and operations that are about to write there finish the copy.
 class HostCopies : public CopyQueue {
  public:
   void fork() override {}

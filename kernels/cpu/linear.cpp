@@ -61,8 +61,8 @@ void activate_rows(const Activate& args, int threads) {
   });
 }
 
-// dx: the gradient of x = dropout(act(pre)), which becomes that of pre in place. Its column sums are taken before it is
-// rounded.
+// dx: the gradient of x = dropout(act(pre)), which becomes the gradient of pre in place. Its column sums are taken
+// before it is rounded.
 template <Activation Act, class T>
 void producer_gradient_row(const DropoutMask& mask, int64_t row, int64_t columns, const T* pre, T* dx,
                            Accumulator<T>* sums) {
@@ -135,7 +135,7 @@ template <>
 void CpuBackend::run(const LinearForward& args, Scratch scratch) {
   if (args.y.elements() == 0) return;
   if (args.packed) return packed_linear(args, scratch);
-  // With or without `pre` the activation is this file's own: a recomputed forward must give the same bits.
+  // This file computes the activation with or without `pre`: a recomputed forward must give the same bits.
   const Tensor& product = args.pre ? args.pre : args.y;
   Gemm gemm = forward_gemm(args, product);
   if (args.bias) gemm.bias = args.bias.device_raw();

@@ -8,9 +8,9 @@
 #include "kernels/cpu/convert.h"
 #include "kernels/formulas/activation.h"
 
-// Elementary functions without branches or calls, so that loops over float vectorise; over double, the library's. They
-// are the CPU's own: a device has fast ones in hardware. Polynomials interpolate at Chebyshev nodes. Unqualified calls
-// inside weft::cpu find these.
+// Elementary functions without branches or calls, so that loops over float vectorise; over double they are the
+// library's. Only the CPU uses them: a device has fast ones in hardware. Polynomials interpolate at Chebyshev nodes.
+// Unqualified calls inside weft::cpu find these functions.
 namespace weft::cpu {
 
 inline float exp(float x) { return fast_exp(x); }

@@ -26,7 +26,7 @@ void CpuBackend::run(const SumRows& args, Scratch scratch) {
 namespace {
 constexpr int64_t kSumBlock = 16384;
 
-// Several sums side by side: a single one would wait for each addition to finish.
+// Keeps several sums side by side: a single sum would wait for each addition to finish.
 template <bool kSquares, class T>
 double sum_block(const T* x, int64_t n) {
   constexpr int64_t kLanes = 32;
@@ -50,7 +50,7 @@ int64_t sum_blocks(const Tensor& x) { return (x.elements() + kSumBlock - 1) / kS
 
 size_t sum_workspace(const Tensor& x) { return static_cast<size_t>(sum_blocks(x)) * sizeof(double); }
 
-// The sum of x or of its squares. Blocks have a fixed length, so that it does not depend on the number of threads.
+// The sum of x or of its squares. Blocks have a fixed length, so that the sum does not depend on the number of threads.
 template <bool kSquares>
 double sum(const Tensor& x, double* partial, int threads) {
   const int64_t n = x.elements(), blocks = sum_blocks(x);

@@ -111,7 +111,7 @@ void norm_row(const ResidualNormForward& args, int64_t row, int64_t width, const
   }
 }
 
-// Partial column sums of one run of rows; those not wanted are null.
+// Partial column sums of one run of rows; sums that are not needed are null.
 template <class A>
 struct ColumnSums {
   A *bias, *gamma, *beta;
@@ -210,7 +210,7 @@ void add_runs(A* partial, int64_t runs, int64_t stride, int64_t width, const Gra
   }
 }
 
-// Either of them has the shape of the rows.
+// Returns dnormed or dsum, either of which has the shape of the rows.
 const Tensor& any_of(const ResidualNormBackward& args) { return args.dnormed ? args.dnormed : args.dsum; }
 
 // Rows of scratch for each thread.

@@ -13,7 +13,7 @@ namespace weft::cpu {
 void set_thread_count(int threads) { omp_set_num_threads(threads); }
 #else
 // Without OpenMP, weft's own loops run on the calling thread alone. The vendor library still brings its own OpenMP
-// runtime: this holds it to the calling thread too.
+// runtime, which this function limits to the calling thread too.
 void set_thread_count(int) {
   using Setter = void (*)(int);
   static const auto set = reinterpret_cast<Setter>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));

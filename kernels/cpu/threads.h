@@ -3,8 +3,8 @@
 
 namespace weft::cpu {
 
-// Sets how many OpenMP threads serve regions that the calling thread starts, the vendor library's too, so that rank
-// threads of one process each keep to their share.
+// Sets how many OpenMP threads serve regions that the calling thread starts, including those of the vendor library, so
+// that rank threads of one process each keep to their share.
 void set_thread_count(int threads);
 
 }  // namespace weft::cpu

@@ -30,7 +30,7 @@ struct TileProduct {
   int64_t lead = kNoEdge, seen = kNoEdge;
 };
 
-// A tile of c lives in registers: 6 x 4 vectors of it, 4 of b and a broadcast in 32 registers; 6 x 2, 2 and one in 16.
+// A tile of c lives in registers: of 32, 6 x 4 hold c, 4 hold b and 1 a broadcast; of 16, 6 x 2, 2 and 1.
 inline constexpr int kTileRows = 6;
 inline constexpr int kTileVectors = kVecBytes == 64 ? 4 : 2;
 
@@ -55,7 +55,7 @@ template <class A, int Rows, int Vectors>
   }
 }
 
-// Adds each of these steps to the rows that take part in it.
+// Adds each of the steps begin .. end - 1 to the rows that take part in it.
 template <class A, int Rows, int Vectors>
 void add_edge_steps(const TileProduct<A>& p, int64_t begin, int64_t end, Sums<A, Rows, Vectors>& sum) {
   for (int r = 0; r < Rows; ++r) {

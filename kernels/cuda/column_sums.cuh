@@ -8,7 +8,7 @@
 
 namespace weft::cuda {
 
-// How rows are divided among blocks: their number alone decides.
+// The division of rows among blocks, which depends on the number of rows alone.
 struct RowChunks {
   int64_t count, rows;
   explicit RowChunks(int64_t of);
@@ -63,7 +63,7 @@ __global__ void column_sums_chunk(Read read, int64_t rows, int64_t columns, int6
   sum_chunk_of<N>(read, begin, min(begin + chunk_rows, rows), columns, to + blockIdx.y * columns, false);
 }
 
-// Sums over rows of what `read` gives, N columns at a time. N divides `columns`. Without rows the sums are 0.
+// Sums over rows the values that `read` gives, N columns at a time. N divides `columns`. Without rows the sums are 0.
 template <int N, class Read>
 void sum_columns(const Stream& stream, const Read& read, int64_t rows, int64_t columns, float* out, Accumulate mode,
                  Scratch& scratch) {

@@ -22,7 +22,7 @@ struct PartialSums {
   Accumulate mode = Accumulate::Overwrite;
 };
 constexpr size_t kMostPartialSums = 3;
-// Sums up to kMostPartialSums of them by one launch.
+// Adds up as many as kMostPartialSums partial sums in one launch.
 void add_partial_sums(const Stream& stream, std::span<const PartialSums> sums, int64_t rows, int64_t columns);
 
 }  // namespace weft::cuda

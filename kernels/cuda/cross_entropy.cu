@@ -46,8 +46,8 @@ struct CrossEntropyArgs {
   }
 };
 
-// A row of logits that is read once: the first pieces of each thread stay in registers, the next in shared memory. What
-// a row has beyond that is read again, from the L2 cache if it fits.
+// A row of logits that is read once: the first pieces of each thread stay in registers, the next in shared memory. The
+// rest of a longer row is read again, from the L2 cache if it fits.
 template <class T, bool kAligned>
 class KeptRow {
  public:
@@ -61,18 +61,18 @@ class KeptRow {
         shared_pieces_(args.shared_pieces),
         shared_(shared) {}
 
-  // Reads the row; body(first column, x) sees each piece.
+  // Reads the row and calls body(first column, x) for each piece.
   template <class Body>
   __device__ void read(Body&& body) {
     each<Pass::Read>([](float(&)[N]) {}, body);
   }
-  // body(first column, x) sees each piece, and what it makes of x is kept. A piece for which there is no room is read
-  // again; before(x) then does what earlier bodies did.
+  // Calls body(first column, x) for each piece and keeps the x that it leaves. A piece for which there is no room is
+  // read again; before(x) then repeats the work of earlier bodies.
   template <class Before, class Body>
   __device__ void change(Before&& before, Body&& body) {
     each<Pass::Change>(before, body);
   }
-  // As change(), for the last time: nothing is kept.
+  // Does what change() does, for the last time: nothing is kept.
   template <class Before, class Body>
   __device__ void use(Before&& before, Body&& body) {
     each<Pass::Use>(before, body);
@@ -133,13 +133,13 @@ class KeptRow {
   float held_[kPieces][N];
 };
 
-// A block a row. An ignored row has loss and gradient 0, whatever it holds.
+// One block per row. An ignored row has loss and gradient 0, whatever values it holds.
 template <class T, bool kAligned>
 __global__ void __launch_bounds__(kThreads) cross_entropy_row(const CrossEntropyArgs<T> args) {
   constexpr int N = kVector<T>;
   extern __shared__ float4 shared[];
   __shared__ float words[3][kThreads / kWarp];
-  __shared__ RowStats stats;  // until the registers are free
+  __shared__ RowStats stats;  // holds the statistics until registers are free
   const int64_t r = blockIdx.x;
   const int32_t target = args.targets[r];
   T* const out = args.dlogits + r * args.columns;
@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(kThreads) cross_entropy_row(const CrossEntropy
   row.read([&](int first, const float(&x)[N]) {
 #pragma unroll
     for (int i = 0; i < N; ++i) {
-      most = fmaxf(most, x[i]);  // passes over a NaN, which the sum meets
+      most = fmaxf(most, x[i]);  // skips a NaN, which the sum then shows
       total += first + i < args.valid ? x[i] : 0.0f;
     }
   });
@@ -203,7 +203,7 @@ void launch_with_gradient(const Stream& stream, const CrossEntropy& args) {
   constexpr int N = kVector<T>;
   constexpr int64_t kInRegisters = kHeldLogits / N;
   CrossEntropyArgs<T> row(args);
-  // As few threads as keep the row, so that small vocabularies have more than one block on a multiprocessor.
+  // As few threads as can keep the row, so that small vocabularies have more than one block on a multiprocessor.
   const int64_t pieces = (row.columns + N - 1) / N;
   const int64_t warps = std::clamp<int64_t>((pieces + 4 * kWarp - 1) / (4 * kWarp), 1, kThreads / kWarp);
   const int64_t threads = warps * kWarp, of_thread = (pieces + threads - 1) / threads;

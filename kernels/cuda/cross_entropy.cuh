@@ -6,7 +6,7 @@
 #include "kernels/formulas/cross_entropy.h"
 #include "kernels/ops/cross_entropy.h"
 
-// What the kernels of cross-entropy share, and others that read rows of logits.
+// Functions that the kernels of cross-entropy share with others that read rows of logits.
 namespace weft::cuda {
 
 constexpr float kMinusInfinity = -INFINITY;
@@ -18,7 +18,7 @@ __device__ inline float row_loss(const RowStats& s, double smoothing, int64_t vo
   return formulas::row_loss(s, static_cast<double>(logf(s.sum)), smoothing, vocabulary);
 }
 
-// A step's inverse_divisor as kernels take it: of a step that is replayed, the device's own.
+// A step's inverse_divisor as kernels take it; for a step that is replayed, the value in the device's memory.
 struct InverseDivisor {
   double value;
   const StepState* step;  // null: not replayed
@@ -27,7 +27,7 @@ struct InverseDivisor {
   __device__ double get() const { return step ? step->inverse_divisor : value; }
 };
 
-// Divides in f32: each thread of a row does, and devices without many f64 units would wait for them.
+// Divides in f32: each thread of a row divides, and devices without many f64 units would wait for them.
 __device__ inline formulas::RowGradient<float> row_gradient(double inverse_divisor, double smoothing,
                                                             int64_t vocabulary, float sum) {
   return {static_cast<float>(inverse_divisor) / sum, inverse_divisor, smoothing, vocabulary};
@@ -45,7 +45,7 @@ __device__ inline void apply_gradient(const formulas::RowGradient<float>& gradie
   }
 }
 
-// Logits from `first` on; those at or beyond `valid` are padding, -inf.
+// Loads logits from `first` on; those at or beyond `valid` are padding, -inf.
 template <bool kAligned, int N>
 __device__ inline void load_logits(const float* row, int first, int valid, float (&x)[N]) {
   load_piece<kAligned>(row + first, valid - first, x);
@@ -59,7 +59,7 @@ __device__ inline void load_logits(const float* row, int first, int valid, float
 template <bool kAligned>
 __device__ inline RowStats row_stats(const float* row, int valid, int columns, float (&words)[3][kRowWarps]) {
   constexpr int N = kVector<float>;
-  // exp(-inf - 0) is 0: what has no maximum yet has a sum of 0 (or of NaN).
+  // exp(-inf - 0) is 0: a thread that has no maximum yet has a sum of 0 (or of NaN).
   const auto finite = [](float most) { return most == kMinusInfinity ? 0.0f : most; };
   float most = kMinusInfinity, sum = 0, total = 0;
   for_pieces<false, N>(columns, [&](int first) {
@@ -68,7 +68,7 @@ __device__ inline RowStats row_stats(const float* row, int valid, int columns, f
     const float before = most;
 #pragma unroll
     for (int i = 0; i < N; ++i) {
-      most = fmaxf(most, x[i]);  // passes over a NaN, which the sum meets
+      most = fmaxf(most, x[i]);  // skips a NaN, which the sum then shows
       total += first + i < valid ? x[i] : 0.0f;
     }
     const float base = finite(most);

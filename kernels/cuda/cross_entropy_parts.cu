@@ -90,7 +90,7 @@ template <class T, bool kAligned>
 __global__ void __launch_bounds__(kRowThreads) cross_entropy_chunk_gradient(const CrossEntropyGradientArgs<T> args) {
   constexpr int N = kVector<T>;
   const int64_t r = int64_t{blockIdx.x} * blockDim.y + threadIdx.y;
-  if (r >= args.rows) return;  // a whole warp
+  if (r >= args.rows) return;  // a whole warp returns
   const float* const row = args.logits + r * args.columns;
   T* const out = args.dlogits + r * args.columns;
   const int32_t target = args.targets[r];

@@ -66,7 +66,7 @@ std::vector<std::pair<std::string, std::string>> CudaBackend::fingerprint() cons
 
 int64_t CudaBackend::vocabulary_multiple() const { return tuning::kVocabularyMultiple; }
 
-// A plan has no libraries: what its job chooses changes nothing here.
+// A plan has no libraries, so the choices of its job change nothing here.
 void CudaBackend::set_products(const ProductOptions& options) {
   if (queues_) queues_->matmul.set_options(options);
 }

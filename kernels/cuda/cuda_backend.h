@@ -37,7 +37,7 @@ class CudaBackend : public Backend {
   std::shared_ptr<Allocator> host_memory() const override;
   const Stream& stream() const;
 
-  // Specialised in the file of each operation, as kernels/backend/implementations.h says.
+  // Specialised in the file of each operation, as kernels/backend/implementations.h describes.
   template <class Args>
   size_t workspace(const Args& args) const;
   template <class Args>

@@ -10,7 +10,7 @@ namespace weft::cuda {
 
 // A Dropout (kernels/step_state.h) as kernels take it: its masks are those of every other device, to the bit.
 struct DropoutMask {
-  uint64_t key = 0;  // of a step that is replayed, the site's alone: the device has the step's
+  uint64_t key = 0;  // for a step that is replayed, the site's key alone: the device has the step's
   const StepState* step = nullptr;
   uint32_t threshold = 0;  // 0: nothing is dropped
   float scale = 1;

@@ -58,7 +58,7 @@ template <bool kAligned, class R, class T>
 __global__ void add_to_rows(const R* row, T* y, int64_t rows, int width) {
   constexpr int N = kPiece<R, T>;
   const int64_t at = int64_t{blockIdx.x} * blockDim.y + threadIdx.y;
-  if (at >= rows) return;  // a whole warp
+  if (at >= rows) return;  // a whole warp returns
   for_pieces<false, N>(width, [&](int first) {
     float a[N], b[N];
     T* const to = y + at * width + first;

@@ -47,7 +47,7 @@ template <class T, bool kAligned, bool kOnce>
 __global__ void __launch_bounds__(kRowThreads) embed_rows(const EmbedArgs<T> args) {
   constexpr int N = kVector<T>;
   const int64_t row = int64_t{blockIdx.x} * blockDim.y + threadIdx.y;
-  if (row >= args.rows) return;  // a whole warp
+  if (row >= args.rows) return;  // a whole warp returns
   const int64_t source = args.index ? args.index[row] - args.first : row;
   const bool found = source >= 0 && source < args.x_rows;
   const T* const position = args.positions ? args.positions + args.row_positions[row] * int64_t{args.width} : nullptr;

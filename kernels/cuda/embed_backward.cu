@@ -17,7 +17,7 @@ namespace {
 struct IndexSums {
   Tensor indices;     // i32[rows]: which row of the table each row of dy belongs to
   Tensor order;       // i32[rows]: the rows sorted by index, then by row
-  int64_t first = 0;  // the index of the table's row 0; indices outside the table count for nothing
+  int64_t first = 0;  // the index of the table's row 0; indices outside the table are ignored
   double scale = 1;
   Tensor table;  // f32[.., width]; nothing is done if it is absent
   Accumulate mode = Accumulate::Add;
@@ -67,7 +67,7 @@ struct IndexSumsArgs {
   }
 };
 
-// IndexSumsArgs of the table's rows are taken first and added as one number, so that adding twice is exactly twice.
+// The sums of the table's rows are taken first and added as one number, so that adding twice is exactly twice.
 template <bool kAligned, int N>
 __device__ void add_to_table(float* at, int left, float scale, const float (&sum)[N]) {
   float x[N];
@@ -77,12 +77,12 @@ __device__ void add_to_table(float* at, int left, float scale, const float (&sum
   store_piece<kAligned>(at, left, x);
 }
 
-// A warp's chunk of rows: lane i knows its i-th row.
+// A warp's chunk of rows: lane i holds the number and index of its i-th row.
 template <class T>
 struct RowChunk {
   int64_t number;
-  int count;       // rows: fewer in the last chunk
-  int row, index;  // this lane's
+  int count;       // rows of the chunk; the last chunk may have fewer
+  int row, index;  // the row and index of this lane
   // An earlier chunk began the first segment; the last segment continues in the next chunk.
   bool began_before, continued;
 
@@ -142,7 +142,7 @@ __device__ void sum_segments(const IndexSumsArgs<T>& args, const RowChunk<T>& ch
 template <class T, bool kAligned, bool kOnce>
 __global__ void __launch_bounds__(kRowThreads) embed_backward_chunks(const IndexSumsArgs<T> args) {
   const int64_t number = int64_t{blockIdx.x} * blockDim.y + threadIdx.y;
-  if (number >= args.chunks) return;  // a whole warp
+  if (number >= args.chunks) return;  // a whole warp returns
   const RowChunk<T> chunk(args, number);
   for_pieces<kOnce, kVector<T>>(args.width, [&](int first) { sum_segments<T, kAligned>(args, chunk, first); });
 }
@@ -173,7 +173,7 @@ __global__ void __launch_bounds__(kRowThreads) embed_backward_join(const IndexSu
   const int index = args.index_at(next);
   const bool continues = args.index_at(next - 1) == index;
   const bool began_here = chunk == 0 || args.index_at(chunk * kChunk - 1) != index;
-  if (!continues || !began_here || !args.in_table(index)) return;  // the whole block
+  if (!continues || !began_here || !args.in_table(index)) return;  // the whole block returns
   const int64_t end = end_of_segment(args, chunk, index);
   for_pieces<kOnce, N>(args.width, [&](int first) {
     const int left = args.width - first;

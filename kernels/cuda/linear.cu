@@ -30,7 +30,7 @@ struct Activated {
   }
 };
 
-// dx: the gradient of x = dropout(act(pre)), which becomes that of pre in place. A sum over rows gets it unrounded.
+// dx: the gradient of x = dropout(act(pre)), which becomes that of pre in place. Sums over rows read it unrounded.
 template <Activation Act, int N, class T>
 struct ProducerGradient {
   const T* pre;
@@ -114,8 +114,8 @@ void CudaBackend::run(const Activate& args) {
   with_device_type(args.y.dtype(), [&]<class T>() { activate<T>(stream(), args); });
 }
 
-// cuBLASLt's epilogue keeps what stood before the activation. Without `pre` it goes to scratch, so that a forward that
-// is recomputed later gives the same bits as the first.
+// cuBLASLt's epilogue saves the input of the activation. Without `pre` it goes to scratch, so that a forward that is
+// recomputed later gives the same bits as the first.
 template <>
 size_t CudaBackend::workspace(const LinearForward& args) const {
   return fused_gelu(args) && !args.pre && !args.packed ? args.y.bytes() : 0;
@@ -128,7 +128,7 @@ void CudaBackend::run(const LinearForward& args, Scratch scratch) {
   if (args.packed) return packed_linear(args);
   const Tensor& product = args.pre ? args.pre : args.y;
   FusedGemm gemm{forward_gemm(args, product)};
-  // A bias is of x's type; an epilogue takes one of y's.
+  // A bias has the type of x, but an epilogue takes a bias of y's type.
   const bool bias_apart = args.bias && args.x.dtype() != args.y.dtype();
   if (args.bias && !bias_apart) gemm.bias = args.bias.device_raw();
   if (fused_gelu(args)) {
@@ -143,8 +143,8 @@ void CudaBackend::run(const LinearForward& args, Scratch scratch) {
   run(Activate{.pre = product, .activation = args.activation, .dropout = args.dropout, .y = args.y});
 }
 
-// Sums of bias gradients are not left to cuBLASLt's epilogues: they would be rounded to bf16, and replace what is
-// there.
+// Sums of bias gradients are not left to cuBLASLt's epilogues, which would round them to bf16 and replace the values
+// that are there.
 template <>
 size_t CudaBackend::workspace(const LinearBackward& args) const {
   size_t bytes = 0;

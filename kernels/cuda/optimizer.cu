@@ -40,7 +40,7 @@ struct DeviceSpans {
   }
 };
 
-// Finds the span of each of a thread's elements in turn. Most blocks lie in one span: then nothing is searched.
+// Finds the span of each of a thread's elements in turn. Most blocks lie in one span and search nothing.
 class SpanWalk {
  public:
   // The whole block calls it; `ends` is shared memory.
@@ -50,7 +50,7 @@ class SpanWalk {
     low_ = ends[0], high_ = ends[1];
     span_ = low_;
   }
-  // Elements come in rising order. True: element i lies in another span than the one before it.
+  // Call it with elements in rising order. True if element i lies in another span than the one before it.
   __device__ bool reach(int64_t i) {
     if (low_ == high_) return false;
     const int before = span_;
@@ -65,7 +65,7 @@ class SpanWalk {
   int low_, high_, span_;
 };
 
-// C: the dtype of `compute`. It is null if the operation has none, as is the second moment of a rule with one.
+// C: the dtype of `compute`, which is null if the operation has none; moment2 is null for a rule with one moment.
 template <class C>
 struct FlatBuffers {
   float* parameter;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products with packed weights: decoding. A row's bits depend on the row and the weight alone, not on the rows beside
-// it.
+// Products with packed weights, for decoding. A row's bits depend on the row and the weight alone, not on the other
+// rows.
 #include <algorithm>
 
 #include "kernels/cuda/activation.cuh"
@@ -20,9 +20,9 @@ constexpr int kWarps = tuning::kPackedWarps, kRowsAtOnce = tuning::kPackedRows;
 template <class W>
 constexpr int kPackedVector = 16 / sizeof(W);
 
-constexpr int kMostStep = kPackedVector<int8_t>;  // rows are filled up to a multiple of it
+constexpr int kMostStep = kPackedVector<int8_t>;  // elements; rows are filled up to a multiple of this
 
-// A packed weight: of int8 the scale of each output, and then rows [out, stride] in the order of LaneShare.
+// A packed weight: for int8 the scale of each output, and then rows [out, stride] in the order of LaneShare.
 template <class W>
 struct PackedParts {
   float* scales = nullptr;
@@ -49,11 +49,11 @@ struct LaneShare {
 
   __device__ LaneShare(int64_t begin, int64_t stride)
       : begin(begin), lanes(static_cast<int>(min(int64_t{kBlock}, stride - begin)) / kStep) {}
-  // Lanes beyond the last block's read zeros, at a place of their own.
+  // Lanes beyond those of the last block read zeros, at a place of their own.
   __device__ bool inside() const { return lane < lanes; }
   __device__ int64_t packed(int vector) const { return begin + (lanes * vector + lane) * kPackedVector<W>; }
 
-  // This lane's elements of a row of x that has `in` of them, zeros beyond.
+  // Loads this lane's elements of a row of x that has `in` elements, and zeros beyond the row.
   __device__ void load(const X* row, int64_t in, bool vectors, float (&to)[kStep]) const {
 #pragma unroll
     for (int v = 0; v < kStep / kVector<X>; ++v) {
@@ -76,7 +76,7 @@ decltype(auto) with_packed_type(WeightFormat format, F&& f) {
       return f.template operator()<__nv_bfloat16>();
     case WeightFormat::Int8:
       return f.template operator()<int8_t>();
-    case WeightFormat::Own:  // pack_weight() has replaced it for f32 and bf16; f64 is left
+    case WeightFormat::Own:  // pack_weight() replaces Own for f32 and bf16, so f64 is left
       break;
   }
   throw UnsupportedType("f64 weights are not packed on CUDA devices");
@@ -86,7 +86,7 @@ __device__ float sum_of_warp(float v) {
   return warp_reduce(v, [](float a, float b) { return a + b; });
 }
 
-// 16 bytes of a packed weight as floats.
+// Loads 16 bytes of a packed weight as floats.
 template <class W>
 __device__ void load_packed(const W* from, float (&to)[kPackedVector<W>]) {
   if constexpr (sizeof(W) == 1) {

@@ -12,7 +12,7 @@ namespace weft::cuda {
 
 namespace pieces {
 
-// 4 floats.
+// Loads 4 floats.
 __device__ inline void load_quarter(const float* at, int64_t left, float* to) {
   if (left >= 4) {
     float v[4];
@@ -96,7 +96,7 @@ __device__ inline void store_piece(T* at, int64_t left, const float (&from)[N]) 
   } else if constexpr (N == kVector<T>) {
     store_vector(at, from);
   } else {
-    static_assert(N == 4 && sizeof(T) == 2);  // beside f32 that is not exchanged
+    static_assert(N == 4 && sizeof(T) == 2);  // bf16 beside f32 pieces that are not exchanged
     asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(at)),
                  "r"(bf16_pair(from[0], from[1])), "r"(bf16_pair(from[2], from[3]))
                  : "memory");

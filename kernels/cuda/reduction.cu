@@ -18,7 +18,7 @@ size_t partial_bytes(int64_t blocks) {
   return scratch_bytes([&](Scratch& s) { s.take<double>(blocks); });
 }
 
-// Parts of one dtype that one launch adds up. Their blocks are numbered in a row.
+// Parts of one dtype that one launch adds up. Their blocks have consecutive numbers.
 template <class T>
 struct PartTable {
   static constexpr int kMost = 64;  // kernels take 4 KiB of arguments

@@ -47,10 +47,10 @@ template <class T, class X, bool kAligned, bool kOnce>
 struct ResidualNormRow {
   static constexpr int N = kVector<T>;
   const ResidualNormForwardArgs<T, X>& args;
-  int64_t row, start;  // the row's first element
+  int64_t row, start;  // start: the row's first element
   int columns;
 
-  // residual + dropout(x + bias), rounded to T as `sum` is: statistics belong to what backward will read.
+  // residual + dropout(x + bias), rounded to T as `sum` is: statistics are of the values that backward will read.
   __device__ void add(int first, float (&total)[N]) const {
     const int left = columns - first;
     load_piece<kAligned>(args.x + start + first, left, total);

@@ -13,12 +13,12 @@
 namespace weft::cuda {
 namespace {
 
-// Either of them has the shape of the rows.
+// Returns dnormed or dsum, either of which has the shape of the rows.
 const Tensor& any_of(const ResidualNormBackward& args) { return args.dnormed ? args.dnormed : args.dsum; }
 
 int64_t runs_of(int64_t rows) { return std::clamp<int64_t>(rows / tuning::kNormRunRows, 1, tuning::kNormRuns); }
 
-// Column sums of each run, [runs, width]; null if they are not wanted.
+// Column sums of each run, [runs, width]; sums that are not needed are null.
 struct RunSums {
   float *bias = nullptr, *gamma = nullptr, *beta = nullptr;
 

@@ -21,7 +21,7 @@ struct RowBlock {
   bool once;  // no thread has two pieces of a row: what it read can stay in registers
 };
 
-// `threads`: what a block has if one row does not need more.
+// `threads`: the threads of a block, unless one row needs more.
 inline RowBlock row_block(int64_t width, int piece, int threads = tuning::kRowBlockThreads) {
   const int64_t pieces = (width + piece - 1) / piece;
   const int64_t of_row = std::clamp<int64_t>((pieces + kWarp - 1) / kWarp * kWarp, kWarp, kRowThreads);
@@ -81,7 +81,7 @@ __device__ inline void row_sums(float& a, float& b, float2* words) {
   a = warp_reduce(other.x, add), b = warp_reduce(other.y, add);
 }
 
-// Adds to x of the first row's threads x of the block's other rows, row after row. `words`: N for each thread of the
+// Adds x of the block's other rows to x of the first row's threads, row after row. `words`: N for each thread of the
 // block; neighbours' words lie side by side.
 template <int N>
 __device__ inline void sum_over_rows(float (&x)[N], float* words) {

@@ -6,8 +6,8 @@
 // Sizes that kernels and copies work in. They follow from the limits of the devices they are made for and from the
 // registers that the compiler counts (bench/README.md), not from measured times. Limits: sm_80 (A100) and sm_90 (H100)
 // have 108 and 132 multiprocessors, each with 65,536 registers, 2,048 threads and 163 or 227 KiB of shared memory for a
-// block; sm_86 and sm_89 have 1,536 threads and 99 KiB. What decides the order of a sum, and so its bits, says "order".
-// Sizes that follow from the width of a head stand in attention/shape.cuh.
+// block; sm_86 and sm_89 have 1,536 threads and 99 KiB. Sizes that decide the order of a sum, and so its bits, are
+// marked "order". Sizes that follow from the width of a head are in attention/shape.cuh.
 namespace weft::cuda::tuning {
 
 // Kernels over elements. 256 threads divide 2,048 and 1,536, so blocks fill every multiprocessor.
@@ -60,8 +60,8 @@ constexpr int kDeltaLanes = 8;
 constexpr int64_t kProductRowStep = 64;
 constexpr int kProductCandidates = 8, kProductRepeats = 4;
 constexpr size_t kProductWorkspaceBytes = size_t{32} << 20;
-// cuDNN: plans that are kept (windows of one length have a few), and the shortest sequences it is asked for. A plan
-// takes tenths of a second to build, and batches of pairs have ever other shapes.
+// cuDNN: plans that are kept (windows of one length have a few), and the shortest sequences that it computes. A plan
+// takes tenths of a second to build, and batches of pairs keep changing their shapes.
 constexpr size_t kMostPlans = 64;
 constexpr int64_t kShortestWindow = 64;
 

@@ -33,7 +33,7 @@ struct CudaDevices {
   bool built = false;              // whether this weft has CUDA code; runtime, driver and code are empty if not
   std::string runtime;             // "CUDA 13.0"
   std::string driver;              // "driver for CUDA 13.0", "no driver"
-  std::string code;                // the architectures it is compiled for: "80-real 90-real 80-virtual"
+  std::string code;                // the architectures that weft is compiled for: "80-real 90-real 80-virtual"
   std::vector<std::string> names;  // by index: "NVIDIA H100 80GB HBM3, sm_90"
   std::string why_none;            // if names is empty: the runtime's error, or that this build has no CUDA
 };
@@ -41,11 +41,11 @@ struct CudaDevices {
 CudaDevices cuda_devices();
 // The first CUDA device, or the CPU. ConfigError if the choice is Cuda and there is none.
 Device choose_device(DeviceChoice choice);
-// For attention computed from now on; logs the choice. No effect on the CPU, which has one implementation.
+// Sets the implementation of attention from now on, and logs it. No effect on the CPU, which has only one.
 void choose_attention(Context& context, AttentionChoice choice);
 // "cuDNN 9.19.0", or why cuDNN cannot be loaded. Loads the library.
 std::string cudnn_text();
-// For one line to the user: "NVIDIA H100 80GB HBM3, sm_90", "CPU", "CPU (no CUDA device: ...)".
+// A line for the user: "NVIDIA H100 80GB HBM3, sm_90", "CPU", "CPU (no CUDA device: ...)".
 std::string describe_device(const Device& device, DeviceChoice choice);
 
 // InternalError in a build without CUDA. ConfigError if there is no such device, or this build has no code for it.

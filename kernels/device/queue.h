@@ -17,7 +17,7 @@ class DeviceQueue {
   class Mark {
    public:
     virtual ~Mark() = default;
-    virtual bool passed() = 0;  // whether all work before it is done
+    virtual bool passed() = 0;  // whether all work before the mark is done
   };
 
   virtual ~DeviceQueue() = default;

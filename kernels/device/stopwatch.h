@@ -12,7 +12,7 @@ class Context;
 class DeviceStopwatch {
  public:
   virtual ~DeviceStopwatch() = default;
-  virtual void start() = 0;  // after the operations queued so far
+  virtual void start() = 0;  // begins an interval after the operations queued so far
   virtual void stop() = 0;
   // Discards the intervals so far.
   virtual void reset() = 0;

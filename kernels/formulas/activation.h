@@ -7,7 +7,7 @@
 namespace weft::formulas {
 
 // `Functions` has exp and erf of the type T: the CPU's are polynomials without branches or calls, so that loops over
-// them vectorise (kernels/cpu/math.h); CUDA's are its library's (kernels/cuda/activation.cuh).
+// them vectorise (kernels/cpu/math.h); CUDA's are those of its library (kernels/cuda/activation.cuh).
 
 // gelu_tanh(x) = x (1 + tanh u) / 2 = x gate, gate = sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715 x^3)
 template <class Functions, class T>
@@ -41,7 +41,7 @@ WEFT_HOST_DEVICE inline T activation_slope(T x) {
     return below + x * T(0.39894228040143267794) * Functions::exp(T(-0.5) * x * x);
   } else if constexpr (A == Activation::GeluTanh) {
     const T gate = gelu_tanh_gate<Functions>(x);
-    // Beyond 10, gate (1 - gate) is 0 to any precision here; held there, x^2 cannot overflow to 0 times infinity.
+    // Beyond 10, gate (1 - gate) is 0 to any precision here; with x held at 10, x^2 cannot give 0 times infinity.
     const T low = x < T(-10) ? T(-10) : x;
     const T held = low > T(10) ? T(10) : low;
     const T inner = T(1.5957691216057307117) * (T(1) + T(0.134145) * held * held);

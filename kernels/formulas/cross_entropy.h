@@ -16,8 +16,8 @@ struct RowStats {
   A most, sum, target, total;
 };
 
-// -log p(target), or with smoothing its mean with the other words'. In f64, since log Z and the target's logit may be
-// large and near each other. log_sum: log(s.sum).
+// -log p(target), or with smoothing its mean with -log p of the other words. Computed in f64, since log Z and the
+// target's logit may be large and near each other. log_sum: log(s.sum).
 template <class A>
 WEFT_HOST_DEVICE inline A row_loss(const RowStats<A>& s, double log_sum, double smoothing, int64_t vocabulary) {
   const double log_z = log_sum + static_cast<double>(s.most);
@@ -41,14 +41,14 @@ struct RowGradient {
   WEFT_HOST_DEVICE A at_target(A exponential) const { return at(exponential) - one_hot; }
 };
 
-// The target's logit in a row of a whole vocabulary. A target beyond it must not reach another row's memory: its logit,
-// and so the loss, is NaN.
+// The target's logit in a row of a whole vocabulary. A target beyond the vocabulary must not reach another row's
+// memory: its logit, and so the loss, is NaN.
 template <class A>
 WEFT_HOST_DEVICE inline A target_logit(const A* row, int32_t target, int64_t vocabulary) {
   return target < vocabulary ? row[target] : std::numeric_limits<A>::quiet_NaN();
 }
 
-// In a chunk of `valid` columns from `first` on: 0 if the target lies in another chunk, so that chunks add up.
+// The target's logit in a chunk of `valid` columns from `first` on, or 0 in any other chunk, so that chunks add up.
 template <class A>
 WEFT_HOST_DEVICE inline A target_logit_of_chunk(const A* row, int32_t target, int64_t first, int64_t valid) {
   const int64_t column = target - first;

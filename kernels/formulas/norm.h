@@ -7,7 +7,7 @@
 // The norm of kernels/ops/residual_norm.h. A: the accumulator type.
 namespace weft::formulas {
 
-// rstd
+// rstd of a row.
 template <class A>
 WEFT_HOST_DEVICE inline A inverse_deviation(A variance, A epsilon) {
   return A{1} / std::sqrt(variance + epsilon);

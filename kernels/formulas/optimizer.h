@@ -5,9 +5,9 @@
 #include "kernels/formulas/host_device.h"
 #include "kernels/ops/optimizer.h"
 
-// One element's update by the rules of kernels/ops/optimizer.h. T: the type of the flat buffers. What the step and the
-// span of an element bring is made in f64 and rounded once: take() rounds what changes with the step, on the host or,
-// for a step that is replayed, on the device; factors() what a span adds.
+// One element's update by the rules of kernels/ops/optimizer.h. T: the type of the flat buffers. Values that depend on
+// the step or on an element's span are computed in f64 and rounded once: take() rounds the values of the step, on the
+// host or, for a step that is replayed, on the device; factors() those of a span.
 namespace weft::formulas {
 
 template <class T>
@@ -33,7 +33,7 @@ struct AdamRule {
     bias_correction1 = step.bias_correction1;
   }
 
-  // One of the two decays is zero: it goes into the gradient, or shrinks the parameter by itself.
+  // One of the two decays is zero: weight decay either adds to the gradient or shrinks the parameter directly.
   struct Factors {
     T rate, into_gradient, decay;
   };

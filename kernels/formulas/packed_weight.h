@@ -4,10 +4,10 @@
 
 #include "kernels/formulas/host_device.h"
 
-// Weights that are packed as int8: a row w becomes round(w / scale), with one scale a row.
+// Weights that are packed as int8: a row w becomes round(w / scale), with one scale per row.
 namespace weft::formulas {
 
-// Over the weights of a row, or of a part of it.
+// The range of the weights of a row, or of a part of a row.
 struct Int8Range {
   float largest = 0;  // |w|
   float finite = 0;   // 0, or NaN if a weight is not finite

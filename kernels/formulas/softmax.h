@@ -4,7 +4,7 @@
 
 namespace weft::formulas {
 
-// What attention's weighted sums are multiplied with; a row that sees no key gives 0. The rest of its softmax differs:
+// The factor that completes attention's weighted sums; 0 for a row that sees no key. The rest of the softmax differs:
 // the CPU's kernels take exponentials of scaled scores, CUDA's powers of 2 of unscaled ones, which the hardware has.
 template <class A>
 WEFT_HOST_DEVICE inline A inverse_sum(A sum) {

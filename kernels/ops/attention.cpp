@@ -17,7 +17,7 @@ void check_heads(const Checks& check, const AttentionHeads& h) {
              h.kv_heads, h.queries, h.head_dim);
 }
 
-// [rows, columns] of a floating dtype, any number of rows.
+// Requires t to be [rows, columns] of a floating dtype, with any number of rows.
 void check_rows(const Checks& check, const char* what, const Tensor& t, int64_t columns) {
   check.floating(what, t);
   check.that(t.shape().rank() == 2 && t.size(1) == columns, "{} is {}, expected [rows, {}]", what, t, columns);
@@ -53,7 +53,7 @@ const Tensor& check_common(const Checks& check, const Args& args) {
   return queries;
 }
 
-// Multiply-adds of one product over all pairs of a query and a key that it sees, counted as two.
+// FLOPs of one product over all pairs of a query and a key that it sees. A multiply-add counts as two.
 template <class Args>
 double product_flops(const Args& args) {
   double pairs = 0;

@@ -28,11 +28,11 @@ struct AttentionForward {
   Tensor kv;   // cross: [key rows, kv_heads 2 head_dim]
   AttentionHeads heads;
   SharedOffsets query_offsets;
-  SharedOffsets key_offsets;  // self: query_offsets again
+  SharedOffsets key_offsets;  // self: the same object as query_offsets
   bool causal = false;        // query i of a sequence sees keys 0..i (self-attention only)
   double scale = 1;           // usually 1 / sqrt(head_dim)
   Dropout dropout;
-  int64_t first_head = 0;  // global index of head 0 here
+  int64_t first_head = 0;  // global index of this tensor's head 0
   Tensor out;              // [query rows, heads head_dim], written
   Tensor log_sum;          // accumulator dtype [heads, query rows], written: log of the softmax's denominator
 };
@@ -61,7 +61,7 @@ void attention_backward(Context& context, const AttentionBackward& args);
 // does not depend on the other rows of the call.
 struct CachedAttention {
   Tensor qkv;  // self, packed; absent for cross
-  Tensor q;    // cross
+  Tensor q;    // cross: the query rows
   AttentionHeads heads;
   SharedOffsets query_offsets;
   SharedCacheRows rows;

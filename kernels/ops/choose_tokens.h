@@ -9,7 +9,7 @@ namespace weft {
 // text after the other, those of text t from begins[t] to begins[t + 1], sorted and distinct.
 struct TextRules {
   Tensor rows;                     // [texts]
-  Tensor blocked_begins, blocked;  // [texts + 1], [all]
+  Tensor blocked_begins, blocked;  // [texts + 1], [blocked tokens of all texts]
   Tensor repeated_begins, repeated;
 };
 
@@ -29,7 +29,7 @@ struct ChooseTokens {
   bool log_probabilities = false;
   double penalty = 1;
   double scale = 1;
-  bool masses = false;  // compute log_mass, which is 0 if not; `uniforms` imply it
+  bool masses = false;  // compute log_mass, which is 0 if not; set by `uniforms` too
   Tensor uniforms;      // f64[texts] in (0, 1), or absent
   // f64[texts, 2 + 3 count], for one download: log_sum, log_mass, then (token, s[token], x[token]) of each chosen
   // token; token -1 if none is left.

@@ -12,14 +12,14 @@ namespace weft {
 // A row with target < 0 is ignored: its loss and gradient are 0. A NaN or +inf among the logits of any other row makes
 // its loss non-finite.
 
-// Works on a row at a time while it is in cache, and computes each logit's exponential once. The gradient is that of
-// CrossEntropyGradient.
+// Works on one row at a time while the row is in cache, and computes each logit's exponential once. The gradient is
+// that of CrossEntropyGradient.
 struct CrossEntropy {
   Tensor logits;              // [rows, columns]; if dlogits is given, undefined afterwards
   Tensor targets;             // i32[rows]; the loss of a target beyond the vocabulary is NaN
   int64_t valid_columns = 0;  // the vocabulary, at least 1
   double smoothing = 0;
-  StepState step;  // for dlogits
+  StepState step;  // used for dlogits
   Tensor loss;     // [rows], written
   Tensor nll;      // [rows], written: the loss without smoothing; or absent
   // [rows, columns], compute dtype, written; or absent. May be the memory of logits if the dtypes are equal.
@@ -32,7 +32,7 @@ struct CrossEntropyStats {
   Tensor logits;              // [rows, columns]
   Tensor targets;             // i32[rows], global token ids
   int64_t first_column = 0;   // global id of column 0
-  int64_t valid_columns = 0;  // columns of this chunk that exist
+  int64_t valid_columns = 0;  // columns of this chunk that are not padding
   Tensor row_max;             // [rows], written: maximum over this chunk
   Tensor row_sum;             // [rows], written: sum of exp(logit - row_max)
   Tensor row_target;          // [rows], written: logit[target], or 0 if the target is not in this chunk

@@ -43,7 +43,7 @@ void embed_backward(Context& context, const EmbedBackward& args);
 struct AddPositionsForward {
   Tensor x;
   double scale = 1;
-  Tensor positions;  // or absent
+  Tensor positions;  // may be absent
   Tensor row_positions;
   Dropout dropout;
   Tensor y;
@@ -57,7 +57,7 @@ struct AddPositionsBackward {
   Tensor by_position;  // i32[rows], if dpositions is present
   Dropout dropout;
   Tensor dx;            // overwritten
-  Gradient dpositions;  // or absent
+  Gradient dpositions;  // may be absent
 };
 void add_positions_backward(Context& context, const AddPositionsBackward& args);
 

@@ -7,7 +7,7 @@
 namespace weft {
 namespace {
 
-// The rows of a product. Unlike Tensor::rows() it is not 0 if there are no columns.
+// The number of rows of a product. Unlike Tensor::rows(), it is not 0 if there are no columns.
 int64_t leading(const Tensor& t) {
   int64_t n = 1;
   for (int d = 0; d + 1 < t.shape().rank(); ++d) n *= t.size(d);
@@ -24,7 +24,7 @@ WeightFormat own_format(DType dtype) {
   return dtype == DType::BF16 ? WeightFormat::Bf16 : WeightFormat::F32;
 }
 
-// The arguments about the product that made x.
+// Checks the arguments about the product that made x.
 void check_producer(const Checks& check, const LinearBackward& args, int64_t rows, int64_t in) {
   const DType dtype = args.dy.dtype();
   const bool activated = args.input_activation != Activation::None;

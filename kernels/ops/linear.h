@@ -33,7 +33,7 @@ struct LinearForward {
   PackedWeight packed;  // if present, read instead of weight
   Tensor bias;          // [out] or absent
   Activation activation = Activation::None;
-  Dropout dropout;  // after the activation
+  Dropout dropout;  // applied after the activation
   Tensor y;         // [rows, out], written; compute dtype, or accumulator dtype
   Tensor pre;       // [rows, out], written with x W^T + b: the next product's input_pre, if a backward follows
 };
@@ -60,14 +60,14 @@ struct LinearBackward {
   Gradient dx;       // [rows, in] or absent
   Gradient dweight;  // accumulator dtype, [..., in], or absent
   Gradient dbias;    // accumulator dtype, [out], or absent
-  // The product that made x. Each of these needs a dx.
+  // These describe the product that made x. Each of them needs a dx.
   Activation input_activation = Activation::None;
   Tensor input_pre;  // [rows, in], if input_activation is not None
   Dropout input_dropout;
   Gradient input_dbias;  // accumulator dtype, [in], or absent
 };
 void linear_backward(Context& context, const LinearBackward& args);
-// Whether dx becomes the gradient of what stood before x: of its activation, dropout or bias.
+// Whether dx becomes the gradient of the input of x's activation or dropout, or of its bias.
 bool has_producer(const LinearBackward& args);
 
 }  // namespace weft

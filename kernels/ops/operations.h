@@ -15,17 +15,17 @@
 
 namespace weft {
 
-// Operations are told apart by the structs of their arguments.
+// The struct of its arguments identifies an operation.
 template <class... Args>
 struct OperationList {
   template <class A>
   static constexpr bool contains = (std::is_same_v<A, Args> || ...);
 };
 
-// Every operation stands once in one of these two lists, and nowhere else. Each backend implements all of them, or the
-// program does not link (kernels/backend/backend.h).
+// Every operation is listed once, in one of these two lists. Each backend implements all of them, or the program does
+// not link (kernels/backend/backend.h).
 
-// Some backend computes these in scratch memory besides the tensors of their arguments.
+// At least one backend computes these in scratch memory besides the tensors of their arguments.
 using ScratchOperations =
     OperationList<AddPositionsBackward, AddPositionsForward, AttentionBackward, AttentionForward, CachedAttention,
                   ChooseTokens, EmbedBackward, EmbedForward, LinearBackward, LinearForward, ResidualNormBackward,

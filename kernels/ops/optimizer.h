@@ -29,7 +29,7 @@ SharedUpdateSpans share_update_spans(Context& context, std::vector<int64_t> begi
 // `coupled` adds weight_decay p to g instead (Adam with L2, Kingma & Ba 2015).
 struct AdamUpdate {
   Tensor parameter, gradient, moment1, moment2;
-  Tensor compute;  // or absent
+  Tensor compute;  // may be absent
   SharedUpdateSpans spans;
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   bool coupled = false;
@@ -40,7 +40,7 @@ void adam_update(Context& context, const AdamUpdate& args);
 // SGD with momentum (PyTorch's form): buffer = momentum buffer + g + weight_decay p; p -= lr buffer.
 struct SgdUpdate {
   Tensor parameter, gradient, buffer;
-  Tensor compute;  // or absent
+  Tensor compute;  // may be absent
   SharedUpdateSpans spans;
   double momentum = 0;
   StepState step;

@@ -28,12 +28,12 @@ void residual_norm_forward(Context& context, const ResidualNormForward& args);
 // d_total = dsum + norm'(dnormed); dresidual = d_total; dx = dropout'(d_total); dbias = column sums of dx.
 struct ResidualNormBackward {
   Tensor dsum;     // gradient of `sum` from its other readers (the residual stream), or absent
-  Tensor dnormed;  // or absent
+  Tensor dnormed;  // may be absent
   Tensor sum;      // as forward wrote it (x for a plain norm); needed if dnormed is present
   Tensor gamma, mean, rstd;
   Dropout dropout;
-  Gradient dx;         // or absent
-  Gradient dresidual;  // or absent; may be the same memory as dsum (Overwrite)
+  Gradient dx;         // may be absent
+  Gradient dresidual;  // may be absent, or the same memory as dsum (Overwrite)
   Gradient dbias;      // accumulator dtype, or absent
   Gradient dgamma;     // accumulator dtype, or absent
   Gradient dbeta;      // accumulator dtype, or absent

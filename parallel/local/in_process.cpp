@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A copy of one rank's input to a collective, so that all can read it while results are written.
+// A copy of one rank's input to a collective, so that all ranks can read it while results are written.
 struct Contribution {
   std::string operation;
   DType dtype = DType::F32;

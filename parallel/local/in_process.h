@@ -17,7 +17,7 @@ struct InProcessOptions {
 void run_in_process(const MeshLayout& layout, const std::function<void(Mesh& mesh, int rank)>& body,
                     const InProcessOptions& options = {});
 
-// As above, for ranks whose tensors another library exchanges.
+// Runs ranks as run_in_process() does, with host planes alone, for ranks whose tensors another library exchanges.
 void run_hosts_in_process(const MeshLayout& layout,
                           const std::function<void(const MakeHostPlane& host, int rank)>& body,
                           const InProcessOptions& options = {});

@@ -14,7 +14,7 @@ constexpr int64_t kWindow = 16;
 constexpr size_t kAtOnce = 2;   // sums that are advanced together
 constexpr int kTags = 1 << 15;  // MPI guarantees 32767
 
-// Messages to or from one neighbour, numbered, which complete in their order.
+// Numbered messages to or from one neighbour, which complete in the order of their numbers.
 class Flow {
  public:
   void expect(int64_t messages) { total_ = messages; }
@@ -24,7 +24,7 @@ class Flow {
   bool finished() const { return done_ == total_; }
   bool may_post() const { return posted_ < total_ && posted_ - done_ < kWindow; }
   MPI_Request* post() { return &requests_[static_cast<size_t>(posted_++ % kWindow)]; }
-  // True if the oldest one in flight is complete.
+  // True if the oldest message in flight is complete.
   bool collect() {
     if (done_ == posted_) return false;
     int flag = 0;
@@ -71,8 +71,8 @@ auto combine_for(DType dtype) {
 }  // namespace
 
 // One sum. The message is cut into pieces (one, or one per rank for a reduce-scatter), and these into chunks. A rank
-// gets the sums of pieces 0 .. rank, keeps its own (or the only one) and passes on those that ranks below it want,
-// which are always the first chunks.
+// gets the sums of pieces 0 .. rank, keeps its own piece (or the only one) and passes on the pieces of the ranks below
+// it, which are always the first chunks.
 class ChainWork : public CollectiveWork {
  public:
   ChainWork(std::shared_ptr<MpiChain> chain, const Tensor& in, const Tensor& out, ReduceOp op)
@@ -96,7 +96,7 @@ class ChainWork : public CollectiveWork {
     chain_->under_way_.push_back(this);
   }
 
-  // While an exception unwinds, other ranks may never come: the next MPI call is MPI_Abort, so this waits for nothing.
+  // While an exception unwinds, other ranks may never arrive; the next MPI call is MPI_Abort, so do not wait here.
   ~ChainWork() override {
     try {
       if (std::uncaught_exceptions() == 0) ChainWork::finish();
@@ -131,7 +131,7 @@ class ChainWork : public CollectiveWork {
  private:
   bool first() const { return chain_->rank_ == 0; }
   bool last() const { return chain_->rank_ == chain_->size_ - 1; }
-  bool passes_on() const { return !in_place_ && !first() && !last(); }  // sums that other ranks own
+  bool passes_on() const { return !in_place_ && !first() && !last(); }  // whether it forwards sums that others own
 
   struct Chunk {
     int64_t piece = 0;
@@ -163,7 +163,7 @@ class ChainWork : public CollectiveWork {
     return is_mine(c) ? out_ + c.within : slot(sums_, k);
   }
 
-  // The slot of message k of `below` is free again.
+  // True if message k from below has been used, so that its slot is free again.
   bool is_used(int64_t k) const {
     if (in_place_) return k < from_below_.done();
     if (!last()) return k < to_above_.done();

@@ -13,10 +13,10 @@ namespace weft {
 class ChainWork;
 
 // Sums of large messages over the ranks of an MPI communicator, literally in rank order, in chunks. A chunk goes up
-// from rank to rank, each of which adds its own to what has come: ((x0 + x1) + x2) + ...; from the last rank the sum
-// goes down to those that want it. While one chunk is added at one rank, its successors are at the ranks below: a
-// message of many chunks takes about as long as one rank takes to send and to receive it, however many ranks there are,
-// and the first chunk's hops. Memory: a few chunks for each of two sums, whatever their size.
+// from rank to rank, each of which adds its own values to the partial sum: ((x0 + x1) + x2) + ...; from the last rank
+// the sum goes down to the ranks that need it. While one chunk is added at one rank, its successors are at the ranks
+// below: a message of many chunks takes about as long as one rank takes to send and to receive it, however many ranks
+// there are, plus the first chunk's hops. Memory: a few chunks for each of two sums, whatever their size.
 //
 // MPI makes progress only inside MPI calls: in progress(), and while a rank waits. Sums are advanced in the order in
 // which they were begun, which is the same on all ranks, two at a time.
@@ -42,7 +42,7 @@ class MpiChain : public std::enable_shared_from_this<MpiChain> {
   std::shared_ptr<const MpiComm> comm_;
   int rank_, size_;
   int64_t chunk_bytes_;
-  int tag_ = 0;                        // for the next sum
+  int tag_ = 0;                        // tag of the next sum
   std::vector<ChainWork*> under_way_;  // in the order in which they began
   std::vector<Scratch> spare_;
 };

@@ -29,8 +29,8 @@ MPI_Datatype mpi_type(DType dtype, bool summed) {
   throw InternalError("no MPI type");
 }
 
-// A datatype of `count` contiguous elements, successive ones of which are `extent` bytes apart. MPI keeps a copy while
-// messages use it.
+// A datatype of `count` contiguous elements; successive items of the datatype are `extent` bytes apart. MPI keeps a
+// copy while messages use it.
 class MpiType {
  public:
   MpiType(MPI_Datatype element, int count, MPI_Aint extent) {
@@ -49,10 +49,10 @@ class MpiType {
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
 
-// Several MPI requests, as one.
+// Several MPI requests as one collective.
 class MpiWork : public CollectiveWork {
  public:
-  // While an exception unwinds, other ranks may never come: the next MPI call is MPI_Abort, so this waits for nothing.
+  // While an exception unwinds, other ranks may never arrive; the next MPI call is MPI_Abort, so do not wait here.
   ~MpiWork() override {
     if (!requests_.empty() && std::uncaught_exceptions() == 0)
       MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
@@ -142,7 +142,7 @@ class MpiCommunicator : public Communicator {
     return pending;
   }
 
-  // The choice goes by the elements of all pieces together, which MPI counts.
+  // The choice depends on the elements of all pieces together, which MPI counts.
   std::unique_ptr<CollectiveWork> do_reduce_scatter(const Tensor& in, const Tensor& out) override {
     if (size() == 1) {
       if (in.bytes() > 0) std::memmove(out.device_raw(), in.device_raw(), in.bytes());

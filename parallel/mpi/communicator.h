@@ -7,7 +7,7 @@ namespace weft {
 
 struct MpiMessages {
   int64_t chain_bytes = int64_t{1} << 20;    // sums of at least this size go along a chain (parallel/mpi/chain.h)
-  int64_t chunk_bytes = int64_t{256} << 10;  // size of its messages
+  int64_t chunk_bytes = int64_t{256} << 10;  // size of the chain's messages
   int64_t max_count = int64_t{1} << 30;      // elements per MPI call: its counts have 32 bits
 };
 

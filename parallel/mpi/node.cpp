@@ -41,7 +41,7 @@ NodeRanks ranks_of_this_node() {
 
 namespace {
 
-// Sent by rank 0 to the first ranks of the other nodes.
+// The message that rank 0 sends to the first ranks of the other nodes.
 struct Meeting {
   RunToken token{};
   DatagramAddress rank0;
@@ -51,7 +51,7 @@ void broadcast_bytes(void* bytes, size_t size, MPI_Comm comm) {
   check_mpi(MPI_Bcast(bytes, static_cast<int>(size), MPI_BYTE, 0, comm), "MPI_Bcast");
 }
 
-// The network of rank 0's node that most nodes are in, the first of several; 0 if rank 0's node is in no network.
+// The address of rank 0's node in the network that most nodes are in (the first of several); 0 if it is in no network.
 uint32_t shared_address(const std::vector<Ipv4Network>& mine, MPI_Comm firsts) {
   std::array<Ipv4Network, 16> offered{};
   std::copy_n(mine.begin(), std::min(mine.size(), offered.size()), offered.begin());

@@ -9,8 +9,8 @@ namespace weft {
 
 class WorldStatus;
 
-// The ranks of MPI_COMM_WORLD that run on this machine, this one's place among them, and the page that they share:
-// absent if it could not be shared by all of them (ranks in containers of their own).
+// The ranks of MPI_COMM_WORLD that run on this machine, this rank's place among them, and the page that they share; it
+// is absent unless all of them can share it (ranks in separate containers cannot).
 struct NodeRanks {
   MpiComm comm;
   int rank = 0;
@@ -20,10 +20,10 @@ struct NodeRanks {
 };
 NodeRanks ranks_of_this_node();  // collective
 
-// For the watchdog of each node's first rank, so that the nodes know of each other's ranks: a socket on a network that
-// rank 0's node shares with most others (of those that OMPI_MCA_btl_tcp_if_include names, if it does), and rank 0's
-// address and token. nullptr for other ranks, for one node, and on all nodes where one has no page or rank 0's has no
-// address (IPv4 alone). Collective.
+// For the watchdog of each node's first rank, so that the nodes exchange the status of their ranks: a socket on a
+// network that rank 0's node shares with most others (of the networks that OMPI_MCA_btl_tcp_if_include names, if any),
+// and rank 0's address and token. nullptr for other ranks, for a single node, and on all nodes if one node has no page
+// or rank 0's node has no address (IPv4 alone). Collective.
 std::unique_ptr<WorldStatus> join_nodes(const NodeRanks& node);
 
 }  // namespace weft

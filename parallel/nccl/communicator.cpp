@@ -32,7 +32,7 @@ ncclDataType_t nccl_type(DType dtype) {
 
 ncclRedOp_t nccl_op(ReduceOp op) { return op == ReduceOp::Sum ? ncclSum : ncclMax; }
 
-// A collective that ends once the axis' queue passes a place.
+// A collective that ends once the axis' queue passes a mark.
 class NcclWork : public CollectiveWork {
  public:
   explicit NcclWork(std::shared_ptr<DeviceQueue> queue) : queue_(std::move(queue)), mark_(queue_->mark()) {}
@@ -60,7 +60,7 @@ class NcclWork : public CollectiveWork {
 // An NCCL communicator.
 class NcclComm {
  public:
-  // Rank 0 of the axis makes the id by which all of them find each other.
+  // Rank 0 of the axis makes the id by which all ranks of the axis find each other.
   NcclComm(std::shared_ptr<NcclPlane> plane, const AxisPlace& place, HostPlane& host, DeviceQueue& queue)
       : plane_(std::move(plane)) {
     queue.handle();  // sets the thread's device, which NCCL uses
@@ -151,12 +151,12 @@ class NcclCommunicator : public Communicator {
 
   template <class Call>
   std::unique_ptr<CollectiveWork> start(const char* name, Call&& call) {
-    // Before it come the operations that make its input, and those that read memory that it overwrites.
+    // The collective follows the operations that make its input, and those that read memory that it overwrites.
     queue_->follow_operations();
     comm_->plane().call(name, [&] { return call(static_cast<cudaStream_t>(queue_->handle())); });
     queue_->count_up();
-    // Operations that wait for it wait for this place. It is after the count, although only reports read that: a launch
-    // of a graph, which has streams of its own, follows everything that operations have waited for, and counts there.
+    // Operations that wait for the collective wait for this mark. It follows the count, which only reports read, since
+    // a graph's launch, which has its own streams, follows what operations waited for and counts there.
     return std::make_unique<NcclWork>(queue_);
   }
 

@@ -9,7 +9,7 @@
 namespace weft {
 
 // Ranks that each compute on a CUDA device of their own, whose tensors NCCL exchanges, while values and texts go over
-// the host plane of each axis. An axis of one rank has nothing to exchange; the world has its host plane alone, for
+// the host plane of each axis. An axis of one rank has nothing to exchange; the world axis has only its host plane, for
 // decisions, and exchanges no tensor.
 //
 // A collective is put into a queue of its axis, which first waits for the operations queued so far: they make its
@@ -30,13 +30,13 @@ namespace weft {
 // named by Communicator::sums() (parallel/nccl/sums.h). On other machines, or with other links between them, its rings
 // and the chunks that go around them may differ.
 
-// For `weft doctor`: "2.28.9", the version of the header at compile time, or that this was built without NCCL.
+// For `weft doctor`: "2.28.9", the version of the header at compile time, or a note that this build has no NCCL.
 std::string describe_nccl();
-// In a build without NCCL, a ConfigError that says how to build it.
+// In a build without NCCL, throws a ConfigError that says how to build weft with NCCL.
 void require_nccl(int ranks);
-// NCCL refuses two ranks of one machine on one device. It tells machines apart by NCCL_HOSTID: this sets it to
-// `machine`, unless the environment already has it, so that this process talks to the others over sockets (on the
-// loopback). Before nccl_mesh().
+// NCCL refuses two ranks of one machine on one device. It distinguishes machines by NCCL_HOSTID: this sets NCCL_HOSTID
+// to `machine`, unless the environment already has it, so that this process reaches the others over sockets (on the
+// loopback). Call it before nccl_mesh().
 void let_nccl_share_device(const std::string& machine);
 // `context` computes on the rank's device, and must outlive the mesh. Collective.
 Mesh nccl_mesh(const MeshLayout& layout, int world_rank, const MakeHostPlane& make_host_plane, Context& context,

@@ -26,7 +26,7 @@ struct NcclLibrary {
   decltype(&ncclSend) send;
   decltype(&ncclRecv) receive;
 
-  // DeviceError that names the library, where it was looked for, and what is missing in it.
+  // Throws a DeviceError that names the library, where it was looked for, and what is missing in it.
   static std::shared_ptr<const NcclLibrary> open();
   // Throws if `result` says that `call` failed: PeerError if another rank is gone, else DeviceError.
   void check(ncclResult_t result, const char* call) const;

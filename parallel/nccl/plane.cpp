@@ -75,14 +75,14 @@ void NcclPlane::fail(MeshAxis axis, ncclResult_t error) {
   const std::string what = fmt::format("{}: NCCL over {} has failed{}: {}{}{}", rank_, name(axis),
                                        at && at->axis == axis ? " in " + describe(*at) : "", library_->words(error),
                                        more.empty() ? "" : "; ", more);
-  // While the exception unwinds, destructors wait for the device.
+  // The abort comes before the exception, since destructors wait for the device while the exception unwinds.
   finish_within(kAbortTakes, [self = shared_from_this()] { self->abort(); });
   if (error == ncclRemoteError) throw PeerError(what, "the same command resumes from the last checkpoint");
   throw DeviceError(what, "the same command resumes from the last checkpoint; NCCL_DEBUG=INFO makes NCCL print more");
 }
 
-// In a group: freed one by one, the first would wait for the device, which still waits in the second. If the main
-// thread does not return from an NCCL call, no NCCL function may be called, and the process ends without aborting.
+// The aborts form a group: one by one, the first would wait for the device, which still waits in the second. If the
+// main thread does not return from an NCCL call, no NCCL function may be called, and the process ends without aborting.
 void NcclPlane::abort() noexcept {
   const std::unique_lock lock(mutex_, kCallTakes);
   if (!lock || aborted_) return;

@@ -19,15 +19,15 @@ namespace weft {
 // resort.
 class NcclPlane : public DevicePlane, public std::enable_shared_from_this<NcclPlane> {
  public:
-  // `rank` as errors name it: "rank 1 (node7, cuda:1)". `queue` is for settle() alone.
+  // `rank` is the rank's name in errors: "rank 1 (node7, cuda:1)". Only settle() uses `queue`.
   NcclPlane(std::shared_ptr<const NcclLibrary> library, std::string rank, std::unique_ptr<DeviceQueue> queue,
             std::shared_ptr<Heartbeat> heartbeat);
 
   const NcclLibrary& library() const { return *library_; }
-  // Takes charge of `comm`. remove() destroys it, after its collectives have ended unless an exception unwinds.
+  // Takes ownership of `comm`. remove() destroys it, after its collectives have ended unless an exception unwinds.
   void add(MeshAxis axis, ncclComm_t comm);
   void remove(ncclComm_t comm) noexcept;
-  // Calls NCCL; PeerError once abort() was called.
+  // Calls NCCL. Throws PeerError once abort() was called.
   template <class Body>
   void call(const char* name, Body&& body) {
     require_whole();

@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-constexpr int kFunctionsApart = NCCL_VERSION(2, 24, 0);  // since then each function can have its own
+constexpr int kFunctionsApart = NCCL_VERSION(2, 24, 0);  // since then each function can have its own setting
 
 struct Pin {
   const char* variable;

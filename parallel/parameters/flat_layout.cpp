@@ -53,7 +53,7 @@ FlatLayout make_flat_layout(std::span<const int64_t> sizes, size_t element_bytes
   layout.bucket_of.resize(sizes.size());
   if (dp_size > 1) layout.zero = sharding.zero;
   const int64_t limit = std::max<int64_t>(sharding.bucket_bytes / static_cast<int64_t>(element_bytes), 1);
-  // From the end: groups parameters into buckets.
+  // Groups parameters into buckets, from the end.
   std::vector<int64_t> first_of;  // the parameter that begins each bucket
   int64_t filled = 0;
   for (int64_t i = count - 1; i >= 0; --i) {
@@ -64,7 +64,7 @@ FlatLayout make_flat_layout(std::span<const int64_t> sizes, size_t element_bytes
     filled = 0;
     if (i >= first_trained) layout.trained_buckets = first_of.size();
   }
-  // From the beginning: sets their offsets.
+  // Sets the offsets of the parameters, from the beginning.
   layout.buckets.resize(first_of.size());
   int64_t at = 0;
   for (int64_t i = 0; i < count; ++i) {

@@ -26,41 +26,41 @@ enum class ZeroStage : uint8_t {
 
 struct Sharding {
   ZeroStage zero = ZeroStage::Whole;
-  int64_t bucket_bytes = int64_t{8} << 20;  // gradients that are reduced at once
+  int64_t bucket_bytes = int64_t{8} << 20;  // bytes of gradients that are reduced at once
 };
 
 // Where parameters lie in the flat buffers, the buckets in which their gradients are reduced, and the share of each
-// that this dp rank owns. Buckets are cut from the end of the buffer, since the last layers' gradients are ready first.
-// Frozen parameters come first, before `trained_begin`, in buckets of their own: these are never reduced, and buffers
-// of gradients and moments end where they begin.
+// bucket that this dp rank owns. Buckets are cut from the end of the buffer, since the last layers' gradients are ready
+// first. Frozen parameters come first, before `trained_begin`, in separate buckets, which are never reduced; buffers of
+// gradients and moments leave them out.
 struct FlatLayout {
-  std::vector<int64_t> offsets;    // by parameter
+  std::vector<int64_t> offsets;    // offset of each parameter
   std::vector<FlatRange> buckets;  // in the order of their reduction: the last parameters' bucket first
-  std::vector<int> bucket_of;      // by parameter
+  std::vector<int> bucket_of;      // bucket of each parameter
   std::vector<FlatRange> owned;    // a share of each bucket if the replicas divide anything, else one range of all
                                    // trained parameters and one of all frozen ones
-  int64_t elements = 0;            // in a whole buffer
+  int64_t elements = 0;            // elements of a whole buffer
   int64_t owned_elements = 0;
   int64_t trained_begin = 0;                      // 0: nothing is frozen
-  size_t trained_buckets = 0, trained_owned = 0;  // counts of the trained ones, which come first
+  size_t trained_buckets = 0, trained_owned = 0;  // numbers of trained buckets and owned ranges, which come first
   int64_t trained_owned_elements = 0;
   ZeroStage zero = ZeroStage::Whole;  // Whole if there is only one replica
   bool sharded() const { return zero != ZeroStage::Whole; }
 };
 
-// `sizes` are the local elements of each parameter in order of declaration; `element_bytes` are a gradient element's.
-// Sharded buckets are padded so that every dp rank owns as much of them. `frozen` is by parameter, or empty.
+// `sizes` are the local elements of each parameter in order of declaration; `element_bytes` is the size of a gradient
+// element. Sharded buckets are padded so that every dp rank owns an equal part. `frozen` is by parameter, or empty.
 FlatLayout make_flat_layout(std::span<const int64_t> sizes, size_t element_bytes, const Sharding& sharding, int dp_rank,
                             int dp_size, const std::vector<bool>& frozen = {});
 
-// A buffer laid out as the parameters are, seen through the ranges that this rank owns. Its memory holds these ranges
-// alone, or the whole buffer around them.
+// A buffer laid out as the parameters are, seen through the ranges that this rank owns. Its memory holds only these
+// ranges, or the whole buffer around them.
 class FlatBuffer {
  public:
   FlatBuffer() = default;
   static FlatBuffer whole(const FlatLayout& layout, Tensor data);  // [elements]
   static FlatBuffer shard(const FlatLayout& layout, Tensor data);  // [owned_elements], the ranges end to end
-  // The trained part alone.
+  // These two cover the trained part alone.
   static FlatBuffer trained_whole(const FlatLayout& layout, Tensor data);  // [elements - trained_begin]
   static FlatBuffer trained_shard(const FlatLayout& layout, Tensor data);  // [trained_owned_elements]
 
@@ -74,7 +74,7 @@ class FlatBuffer {
  private:
   struct Owned {
     FlatRange range;
-    int64_t begin;  // in data
+    int64_t begin;  // index in data of its first element
   };
   static FlatBuffer around(std::span<const FlatRange> owned, int64_t first, Tensor data);
   static FlatBuffer end_to_end(std::span<const FlatRange> owned, Tensor data);

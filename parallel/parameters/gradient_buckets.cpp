@@ -13,10 +13,10 @@ namespace weft {
 
 struct GradientBuckets::Bucket {
   FlatRange range;
-  std::optional<FlatRange> owned;            // this rank's share, if the replicas divide gradients
-  std::vector<const Parameter*> parameters;  // in the range
-  Tensor gradient;                           // the whole range's
-  Tensor sum;                                // the owned share's, if it is added to that of earlier micro-batches
+  std::optional<FlatRange> owned;            // this rank's share, if the layout is sharded
+  std::vector<const Parameter*> parameters;  // parameters whose gradients lie in the range
+  Tensor gradient;                           // gradient of the whole range
+  Tensor sum;                                // sum of the owned share, apart if it is added to earlier ones
   std::unique_ptr<CollectiveWork> pending;
 };
 
@@ -57,7 +57,7 @@ void GradientBuckets::hold(Bucket& bucket) {
   complete(bucket);
   Context& context = registry_.context();
   bucket.gradient = context.empty(Shape{bucket.range.size()}, registry_.reduced_gradient().data.dtype());
-  // The padding between parameters, which no operation writes, is summed by the reduction.
+  // The reduction also sums the padding between parameters, which no operation writes.
   fill(context, bucket.gradient, 0);
 }
 
@@ -147,7 +147,7 @@ double GradientBuckets::finish() {
   return exposed_;
 }
 
-// Sums the gradients of which every rank of the axis has a part, in one message.
+// Sums the gradients of which each rank of the axis has only a part, in one message.
 void GradientBuckets::reduce_partial_gradients(MeshAxis axis) {
   Communicator& ranks = registry_.mesh().on(axis);
   if (ranks.size() == 1) return;

@@ -7,13 +7,13 @@
 
 namespace weft {
 
-// Gradients summed over dp in the buckets of the registry's layout, while backward still runs. Buckets start strictly
-// in their order on every rank, whatever order they get ready in: a bucket is ready when each of its parameters has a
-// contribution and no use of one is open. By ZeRO stage, it is then:
+// Sums gradients over dp in the buckets of the registry's layout, while backward still runs. Every rank starts the
+// buckets in the same fixed order, whatever order they become ready in: a bucket is ready when each of its parameters
+// has a contribution and no open use. The ZeRO stage decides when and how a ready bucket is reduced:
 //   Whole      after the last micro-batch: all-reduced in place
-//   Optimizer  after the last micro-batch: reduce-scattered, each replica gets the sum of what it owns
-//   Gradients  after every micro-batch: reduce-scattered and added to what is owned; its memory is given back
-// Every dp rank must run as many micro-batches as every other if gradients are divided; one with fewer ends
+//   Optimizer  after the last micro-batch: reduce-scattered; each replica gets the sum of its share
+//   Gradients  after every micro-batch: reduce-scattered and added to the owned share; the bucket's memory is freed
+// If gradients are divided, every dp rank must end the same number of micro-batches; a rank that has fewer of them ends
 // micro-batches that it never began.
 // Layers open and close uses through ParameterUse (model/tape.h).
 class GradientBuckets {
@@ -23,27 +23,27 @@ class GradientBuckets {
   GradientBuckets(const GradientBuckets&) = delete;
   GradientBuckets& operator=(const GradientBuckets&) = delete;
 
-  void begin_step();  // forgets the last step's contributions
+  void begin_step();  // clears the contributions of the previous step
   void begin_micro_batch(bool last);
   // A use of a parameter is open from its forward until the end of its backward.
   void open_use(const Parameter& parameter);
   void close_use(const Parameter& parameter) noexcept;
-  // Where the next contribution to a parameter's gradient goes (accumulator dtype): the first one replaces what is
-  // there, later ones are added. The caller writes it at once. If
-  // gradients are never held whole, the memory is there from the first contribution of a micro-batch until the
-  // reduction of its bucket. Absent for a frozen parameter, which has no gradient.
+  // Returns where the next contribution to a parameter's gradient goes (accumulator dtype): the first contribution
+  // overwrites the gradient, later ones are added. The caller writes it at once. If gradients are never held whole, the
+  // memory is there from the first contribution of a micro-batch until the reduction of its bucket. Absent for a frozen
+  // parameter, which has no gradient.
   Gradient contribute(const Parameter& parameter);
   // Starts the buckets that are ready and advances those under way. Call it between operations of backward.
   void progress();
   void end_micro_batch();
-  // Zeroes what has no contribution, starts what is left, waits for all, sums what ranks of a replica hold in parts.
-  // Returns exposed seconds: how long the step has waited for reductions over dp.
+  // Zeroes gradients without a contribution, starts the remaining buckets, waits for all, and sums the gradients of
+  // which a replica's ranks hold parts. Returns exposed seconds: how long the step has waited for reductions over dp.
   double finish();
   int64_t size() const { return static_cast<int64_t>(buckets_.size()); }
 
  private:
   struct Bucket;
-  // One parameter's, in this step (ZeroStage::Gradients: in this micro-batch).
+  // The contributions to one parameter's gradient in this step (ZeroStage::Gradients: in this micro-batch).
   struct Contributions {
     bool any = false;
     int open_uses = 0;
@@ -59,9 +59,9 @@ class GradientBuckets {
 
   ParameterRegistry& registry_;
   std::vector<std::unique_ptr<Bucket>> buckets_;
-  std::vector<Contributions> contributions_;  // by parameter
-  size_t next_ = 0;                           // first bucket not started
-  bool reducing_ = false;                     // in this micro-batch
+  std::vector<Contributions> contributions_;  // one per parameter, by its index
+  size_t next_ = 0;                           // the first bucket that has not started
+  bool reducing_ = false;                     // whether this micro-batch reduces buckets
   bool first_round_ = true;                   // the owned gradients hold nothing of this step yet
   double exposed_ = 0;
 };

@@ -6,7 +6,7 @@
 namespace weft {
 namespace {
 
-// The parts of an owned range that this rank counts: on the first rank of a replica all of it, as one piece.
+// The parts of an owned range that this rank counts: on the first rank of a replica the whole range, as one piece.
 std::vector<FlatRange> counted_parts(const ParameterRegistry& registry, const FlatRange& range) {
   if (registry.mesh().first_of_replica()) return {range};  // padding is zero
   std::vector<FlatRange> parts;
@@ -25,7 +25,7 @@ std::vector<Tensor> counted_gradients(const ParameterRegistry& registry) {
   const Communicator& dp = registry.mesh().dp();
   std::vector<Tensor> counted;
   for (FlatRange range : std::span(layout.owned).first(layout.trained_owned)) {
-    if (!layout.sharded()) {  // all replicas hold the same, so each squares a part
+    if (!layout.sharded()) {  // all replicas hold the same gradient, so each squares a part
       const int64_t total = range.size();
       range = {range.begin + total * dp.rank() / dp.size(), range.begin + total * (dp.rank() + 1) / dp.size()};
     }

@@ -28,24 +28,24 @@ struct Init {
 // (allocation, initialisation, optimizer groups, buckets, checkpoints, counting) walks the registry.
 struct ParameterSpec {
   std::string name;  // dotted path, unique: decoder.0.attention.qkv.weight
-  Shape shape;       // global
+  Shape shape;       // shape of the global tensor
   Init init;
   bool decays = false;   // weight decay applies (matrices and embeddings; not biases and norms)
-  Placement placement;   // over the axes that divide a replica
-  bool padded = false;   // a vocabulary: its sharded dim 0 is cut in equal parts, padded to what the device likes
+  Placement placement;   // placement over the axes that divide a replica
+  bool padded = false;   // a vocabulary: its sharded dim 0 is cut in equal parts, padded to the device's multiple
   AxisSet partial_over;  // each rank of these axes has a part of the gradient's sum (norms under sequence parallelism)
-  bool frozen = false;   // it is not trained: it has no gradient and no moments
+  bool frozen = false;   // the parameter is not trained: it has no gradient and no moments
 };
 
 class Parameter {
  public:
   const ParameterSpec& spec() const { return spec_; }
-  size_t index() const { return index_; }                    // in the registry, in order of declaration
-  const Shape& local_shape() const { return local_shape_; }  // in memory, padding included
-  const Shape& extent() const { return extent_; }            // without the padding, which is zero and stays zero
-  int64_t flat_offset() const { return flat_offset_; }       // elements, in the flat buffers
+  size_t index() const { return index_; }                    // index in the registry, in order of declaration
+  const Shape& local_shape() const { return local_shape_; }  // shape in memory, padding included
+  const Shape& extent() const { return extent_; }            // shape without padding, which is zero and stays zero
+  int64_t flat_offset() const { return flat_offset_; }       // offset in the flat buffers, in elements
   FlatRange range() const { return {flat_offset_, flat_offset_ + local_shape_.elements()}; }
-  const Tensor& value() const { return value_; }  // compute dtype: what operations read
+  const Tensor& value() const { return value_; }  // compute dtype; operations read it
 
  private:
   friend class ParameterRegistry;
@@ -69,7 +69,7 @@ class ParameterRegistry {
   ParameterRegistry& operator=(const ParameterRegistry&) = delete;
 
   Parameter& add(ParameterSpec spec);
-  // Before allocate().
+  // Call it before allocate().
   void freeze(const Parameter& parameter);
   // Allocates flat buffers for values, and for training also for gradients; only training is sharded. No parameter can
   // be added afterwards.
@@ -83,7 +83,7 @@ class ParameterRegistry {
   void start_weight_gather(size_t owned);
   void finish_weight_gather();
   void sync_compute_weights();
-  // To be called when a captured graph updates the weights, which this host does not see
+  // Call it when a captured graph updates the weights, which the host does not see
   // (kernels/device/operation_graph.h).
   void note_weights_changed() { ++weights_version_; }
   // Changes with every change of the compute values, so that derived data can tell whether it is stale.
@@ -91,7 +91,7 @@ class ParameterRegistry {
 
   const std::vector<std::unique_ptr<Parameter>>& parameters() const { return parameters_; }
   Parameter* find(std::string_view name) const;
-  int64_t global_elements() const;  // of all parameters, each counted once
+  int64_t global_elements() const;  // elements of all parameters, each counted once
   Precision precision() const { return precision_; }
 
   const FlatLayout& layout() const { return layout_; }
@@ -107,11 +107,11 @@ class ParameterRegistry {
   Context& context() const { return context_; }
   Mesh& mesh() const { return mesh_; }
 
-  // Where in the global tensor this rank's local part lies: a box with these first indices (all 0 if it is sharded
-  // nowhere) and the parameter's extent().
+  // Where in the global tensor this rank's local part lies: a box with these first indices (all 0 if the parameter is
+  // sharded nowhere) and the parameter's extent().
   std::vector<int64_t> local_origin(const Parameter& parameter) const;
-  // True on one rank of each replica among those that hold the same part of the parameter: what counts or writes each
-  // element once does it there.
+  // True on one rank of each replica among those that hold the same part of the parameter: code that counts or writes
+  // each element once does so on that rank.
   bool counts(const Parameter& parameter) const;
 
  private:

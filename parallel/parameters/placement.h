@@ -9,8 +9,8 @@
 
 namespace weft {
 
-// How the ranks of the grid hold a tensor: on each axis they divide one of its dims, or all of them hold the same.
-// The replicas (dp) hold the same; how they divide optimizer state is FlatLayout's.
+// How the ranks of the grid hold a tensor: on each axis they divide one of its dims, or all of them hold the same
+// values. The replicas (dp) hold the same values; FlatLayout describes how they divide optimizer state.
 class Placement {
  public:
   struct ShardedDim {
@@ -29,7 +29,7 @@ class Placement {
     }
   }
 
-  // The dim that the axis divides; nothing if its ranks hold the same.
+  // The dim that the axis divides; nullopt if its ranks hold the same values.
   std::optional<int> dim(MeshAxis axis) const { return dims_[static_cast<size_t>(axis)]; }
 
  private:

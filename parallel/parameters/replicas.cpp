@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-// A hash that an f64 holds exactly. It goes over pieces, so that little of the weights lies on the host at a time.
+// A hash that an f64 holds exactly. It takes the tensor in pieces, so that little of it lies on the host at a time.
 double digest(Context& context, const Tensor& t, uint64_t seed) {
   constexpr int64_t kPiece = int64_t{1} << 22;
   Hasher hasher;

@@ -39,7 +39,7 @@ uint32_t address_of(const sockaddr* from) {
   return in.sin_addr.s_addr;
 }
 
-// True if an address is in the network "10.0.0.0/8"; false if the text is no network.
+// True if an address is in the network "10.0.0.0/8"; false if the text is not a network.
 bool in_network(const std::string& network, uint32_t address) {
   const size_t slash = network.find('/');
   if (slash == std::string::npos) return false;

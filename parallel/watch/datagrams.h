@@ -22,11 +22,11 @@ struct Ipv4Network {
   uint32_t address = 0, mask = 0;  // this machine's address in it, in network byte order
   bool holds(uint32_t other) const { return (other & mask) == (address & mask); }
 };
-// The networks of interfaces that are up, without the loopback. `chosen` are names of interfaces and networks
-// ("eth0,10.0.0.0/8", as in Open MPI's btl_tcp_if_include); only these if it names any.
+// The networks of interfaces that are up, without the loopback. `chosen` lists interfaces and networks by name
+// ("eth0,10.0.0.0/8", as in Open MPI's btl_tcp_if_include); if it names any, only these are returned.
 std::vector<Ipv4Network> ipv4_networks(std::string_view chosen = {});
 
-// A UDP socket of one address that never blocks: a datagram that cannot be sent at once is lost, as any may be.
+// A UDP socket of one address that never blocks: a datagram that cannot be sent at once is lost, as any may be lost.
 class Datagrams {
  public:
   static constexpr size_t kMost = 1400;  // bytes per datagram, so that none is fragmented

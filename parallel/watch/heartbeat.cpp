@@ -65,7 +65,7 @@ std::optional<DeviceProgress::Awaited> DeviceProgress::awaited() {
     const bool named = queued - done <= static_cast<int64_t>(kNamed);
     const Axis::Queued& next = axes_[i].last[static_cast<size_t>(done) % kNamed];
     if (first && named && next.order > order) continue;
-    order = named ? next.order : -1;  // -1: it left the ring, so it is the oldest
+    order = named ? next.order : -1;  // -1: the collective left the ring, so it is the oldest
     first = {.axis = static_cast<MeshAxis>(i), .place = done + 1, .what = named ? next.what : QueuedCollective{}};
   }
   return first;

@@ -14,7 +14,7 @@
 
 namespace weft {
 
-// What a rank is doing. Each phase has its own limit of time without progress, beyond which the watchdog calls it a
+// What a rank is doing. Each phase has its own limit of time without progress, beyond which the watchdog reports a
 // hang.
 enum class RunPhase : uint8_t { Init, Step, Save, Evaluate };
 inline constexpr int kPhases = enum_size<RunPhase>();
@@ -23,28 +23,28 @@ std::string_view name(RunPhase phase);
 // A collective over tensors that was queued on a device.
 struct QueuedCollective {
   Collective collective = Collective::Barrier;
-  int64_t number = 0;  // on its axis
+  int64_t number = 0;  // number of the collective on its axis
   int64_t bytes = 0;   // bytes of the whole tensor
   CollectiveUse use;
 };
 
-// How far a rank's device is with the collectives that were queued on it. The host queues whole steps and waits for
-// none of them, so the calls that it has begun tell nothing; the device counts, in memory that any thread may read,
-// what it has completed. For each axis this knows how many were queued and completed, and the ones in between.
+// The progress of a rank's device through the collectives queued on it. The host queues whole steps and waits for none
+// of them, so the calls that it has begun show nothing; the device counts what it has completed, in memory that any
+// thread may read. For each axis this holds how many were queued and completed, and the collectives in between.
 class DeviceProgress {
  public:
   using Count = std::shared_ptr<const std::atomic<uint64_t>>;
   // Shared with the node, as Heartbeat::State is.
   struct State {
-    std::atomic<int32_t> device{0};  // one more than CUDA's number of it; 0: the rank computes on its CPU
+    std::atomic<int32_t> device{0};  // one more than CUDA's number of the device; 0: the rank computes on its CPU
     std::array<std::atomic<int64_t>, kMeshAxes> queued{}, done{};
   };
   struct Snapshot {
-    int32_t device = -1;  // CUDA's number of it, if it is one
+    int32_t device = -1;  // CUDA's number of the device; -1: a CPU
     std::array<int64_t, kMeshAxes> queued{}, done{};
     bool busy() const { return queued != done; }
   };
-  // The collective that the device is at on an axis, or will reach next: its place among those of the axis, from 1.
+  // The collective that a device is in on an axis, or reaches next. `place`: its number on that axis, from 1.
   struct Awaited {
     MeshAxis axis = MeshAxis::World;
     int64_t place = 0;
@@ -54,15 +54,15 @@ class DeviceProgress {
   explicit DeviceProgress(State& state) : state_(&state) {}
   // Continues writing in `elsewhere`. For the main thread.
   void move_to(State& elsewhere);
-  // For the main thread: the device that computes; the counter of an axis, set before its first collective; a
-  // collective was queued, which is ignored on an axis without a counter.
+  // For the main thread: compute_on() sets the device; watch() sets the counter of an axis, before its first
+  // collective; queue() notes a queued collective, and ignores it on an axis without a counter.
   void compute_on(int device);
   void watch(MeshAxis axis, Count done);
   void queue(MeshAxis axis, const QueuedCollective& collective);
-  // For any thread: looks at the counts, and puts them where the node sees them; true if one has risen since the last
-  // call.
+  // For any thread: looks at the counts and puts them where the node's ranks see them; true if a count has risen since
+  // the last call.
   bool look();
-  // Of the collectives that were not completed at the last look, the one that was queued first.
+  // The collective that was queued first, of those that were not completed at the last look().
   std::optional<Awaited> awaited();
   static Snapshot read(const State& state);
   static void write(const Snapshot& from, State& to);
@@ -73,10 +73,10 @@ class DeviceProgress {
   struct Axis {
     Count count;
     struct Queued {
-      int64_t order = 0;  // over all axes
+      int64_t order = 0;  // place in the order of queueing, over all axes
       QueuedCollective what;
     };
-    std::vector<Queued> last;  // a ring
+    std::vector<Queued> last;  // ring of the last kNamed collectives
   };
   State& state() const { return *state_.load(std::memory_order_acquire); }
 
@@ -90,7 +90,7 @@ class DeviceProgress {
 // A beat is one relaxed atomic addition, so every operation group and collective can afford one.
 class Heartbeat {
  public:
-  // What is written: atomics without locks, so that it may lie in memory that processes share.
+  // The state that is written: atomics without locks, so that it may lie in memory that processes share.
   struct State {
     std::atomic<uint64_t> progress_count{0};
     std::atomic<int64_t> step{-1};
@@ -116,16 +116,16 @@ class Heartbeat {
   // The rank's place on an axis: ranks of one group (the same other coordinates) take part in the same collectives.
   void place(MeshAxis axis, int group, int ranks);
 
-  // Called by communicators: a collective begins (returns its number on the axis, from 1), the caller blocks for it,
-  // and continues.
+  // Called by communicators: begin() when a collective begins (returns its number on the axis, from 1), wait_for() when
+  // the caller blocks for it, and go_on() when the caller continues.
   int64_t begin(MeshAxis axis, Collective collective);
   void wait_for(MeshAxis axis, Collective collective, int64_t number);
   void go_on();
 
-  // The collectives that are queued on a device, and how far it is.
+  // The collectives that are queued on a device, and the device's progress through them.
   DeviceProgress& device() { return device_; }
 
-  // The phase until the scope ends, then what it was before.
+  // Sets the phase until the scope ends, which restores the previous phase.
   class Scope {
    public:
     Scope(Heartbeat& heartbeat, RunPhase phase);
@@ -143,7 +143,7 @@ class Heartbeat {
     uint64_t progress_count = 0;
     int64_t step = -1;  // -1: none yet
     RunPhase phase = RunPhase::Init;
-    bool waiting = false;  // in the collective below; if false, that was the last one
+    bool waiting = false;  // true: the rank waits in the collective below; false: that was its last
     MeshAxis axis = MeshAxis::World;
     Collective collective = Collective::Barrier;
     int64_t number = 0;  // 0: none yet

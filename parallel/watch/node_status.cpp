@@ -66,7 +66,7 @@ std::unique_ptr<NodeStatus> NodeStatus::create(int local_ranks) {
 
 std::unique_ptr<NodeStatus> NodeStatus::open(pid_t pid, int descriptor, int local_ranks) {
   const std::string path = fmt::format("/proc/{}/fd/{}", pid, descriptor);
-  // Another process may have that number in another container: the name shows whether it is ours.
+  // Another process may have that number in another container: the name shows whether the file is a page of weft.
   std::array<char, 64> target{};
   const ssize_t length = readlink(path.c_str(), target.data(), target.size());
   const bool ours =

@@ -111,14 +111,14 @@ void Watchdog::run() {
   }
 }
 
-// The report comes first, since the rest may hang too.
+// The report comes first, since the release may hang too.
 void Watchdog::end(const std::string& report, bool mine, const std::function<void()>& release) {
   if (options_.on_hang) {
     options_.on_hang(report);
   } else if (mine) {
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, report.data(), report.size());
   } else {
-    // Another rank reports, and the launcher then ends this one. If it does not, this one ends by itself.
+    // Another rank reports, and the launcher then ends this rank; if the launcher does not, this rank ends by itself.
     std::this_thread::sleep_for(std::chrono::seconds(3));
   }
   if (release) finish_within(kReleaseTakes, release);
@@ -178,7 +178,7 @@ Standstill Watchdog::stands_at(const Heartbeat::Snapshot& now) const {
   return {now, heartbeat_->device().awaited(), page_.get()};
 }
 
-// The rank that reports, at the head of its report.
+// The name of the rank that reports, at the head of its report.
 std::string Watchdog::who() const {
   const int32_t device = heartbeat_->read().device.device;
   return fmt::format("[rank {} {} {}pid {}]", rank_, host_name(), device < 0 ? "" : fmt::format("cuda:{} ", device),

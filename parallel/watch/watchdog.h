@@ -17,7 +17,7 @@ namespace weft {
 class Standstill;
 class WorldStatus;
 
-// Seconds without progress in each phase that are called a hang; 0 means never. A job's section `timeouts`.
+// Seconds without progress in each phase after which a rank hangs; 0 means never. A job's section `timeouts`.
 struct PhaseBudgets {
   double init_seconds = 300;
   double step_seconds = 50;
@@ -44,22 +44,22 @@ struct PhaseBudgets {
 struct WatchdogOptions {
   PhaseBudgets budgets;
   double poll_seconds = 0.25;
-  // Called on a hang. Default: the report goes to standard error, from the first rank of the node that sees one, and
-  // the process ends at once with exit code 5, whatever its other threads are stuck in.
+  // Called on a hang. Default: the first rank of the node that sees a hang writes the report to standard error, and the
+  // process ends at once with exit code 5, whatever its other threads are stuck in.
   std::function<void(const std::string& report)> on_hang;
 };
 
-// A thread of its own that ends a rank whose heartbeat has stopped for longer than its phase may take, so that no job
+// A separate thread that ends a rank whose heartbeat has stopped for longer than its phase may take, so that no job
 // hangs in silence: under a launcher one rank's end ends all. It calls no MPI and takes no lock that another thread of
-// the process could hold for long.
-// A rank that waits in a collective keeps waiting while a rank that has not reached it still works: slow is not hung.
-// Ranks of other nodes are known by their watchdogs' messages over the network; one that misses several does not count
-// as working. (If no message ever comes, the budget must exceed the slowest rank's lag.) If a rank computes on a
-// device, everything that its main thread queues is a beat, and so is each collective that the device completes; but a
-// device with collectives in its queue that completes none of them for a phase's budget hangs, whatever is queued
-// meanwhile. A process of the node that was stopped as a whole is distinguished from one that works or waits long: its
-// own watchdog no longer runs. That ends the job after the budget of a step, whatever the phase. Time in which this
-// process itself was stopped (a debugger, a suspended job) does not count.
+// the process could hold for long. A rank that waits in a collective keeps waiting while a rank that has not reached it
+// still works: slow is not hung. The status of ranks of other nodes comes from their watchdogs' messages over the
+// network; a rank for which several messages are missing does not count as working. (If no message ever comes, the
+// budget must exceed the slowest rank's lag.) If a rank computes on a device, everything that its main thread queues is
+// a beat, and so is each collective that the device completes; but a device with collectives in its queue that
+// completes none of them for a phase's budget hangs, whatever is queued meanwhile. A process of the node that was
+// stopped as a whole is distinguished from one that works or waits long: its own watchdog no longer runs. A stopped
+// process ends the job after the budget of a step, whatever the phase. Time in which this process itself was stopped (a
+// debugger, a suspended job) does not count.
 class Watchdog {
  public:
   Watchdog(std::shared_ptr<Heartbeat> heartbeat, WatchdogOptions options);
@@ -67,24 +67,24 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  // Sets this rank's identity; from now on the heartbeat beats on the page, if there is one, and the others are read
-  // there. For the main thread.
+  // Sets this rank's identity; from now on the heartbeat beats on the page, if there is one, and the other ranks' state
+  // is read there. For the main thread.
   void join(int rank, int local_rank, std::shared_ptr<NodeStatus> page);
-  // For the first rank of each node, after join(): from now on this watchdog keeps those of other nodes informed.
+  // For the first rank of each node, after join(): from now on this watchdog keeps those of other nodes up to date.
   void tell_other_nodes(std::unique_ptr<WorldStatus> world);
   // Changes the budgets, to those of a checkpoint's job once it is read.
   void set_budgets(const PhaseBudgets& budgets);
   // `release` runs before a hang ends the process, after the report: it frees the threads that hang, so that devices
   // are left in order. It has its own thread, and a few seconds at most.
   void before_end(std::function<void()> release);
-  // False if another rank of the node has reported an end already. The first answer stays.
+  // False if another rank of the node has reported an end already. The first answer is kept for later calls.
   bool first_to_report();
-  // What this rank waits for, and which ranks keep it waiting, for the message of an error that is no hang.
+  // Describes what this rank waits for, and which ranks keep it waiting, for the message of an error other than a hang.
   std::string standstill();
 
  private:
   void run();
-  // Updates the counts by the last `seconds_passed`; a report if the process must end.
+  // Adds the last `seconds_passed` to the counts; returns a report if the process must end.
   std::optional<std::string> look(double seconds_passed);
   std::optional<std::string> hung(double seconds_passed);
   std::optional<NodeStatus::Entry> stopped_neighbour(double seconds_passed);
@@ -105,11 +105,11 @@ class Watchdog {
   std::shared_ptr<NodeStatus> page_;
   std::unique_ptr<WorldStatus> world_;
   uint64_t progress_count_ = 0;
-  // Seconds in which this process ran: since the last beat of the host or of its device; since the device last
-  // completed a collective, while it has any in its queue.
+  // Seconds in which this process ran: idle_ since the last beat of the host or of its device; device_idle_ since the
+  // device last completed a collective, while it has any in its queue.
   double idle_ = 0, device_idle_ = 0;
   std::function<void()> release_;
-  std::optional<bool> first_;  // whether this rank reports, once it has asked
+  std::optional<bool> first_;  // whether this rank reports; unset before the first claim_report()
   struct Neighbour {
     uint64_t watchdog_ticks = 0;
     double idle = 0;  // seconds since its last tick in which this process ran

@@ -5,7 +5,7 @@
 
 namespace weft {
 
-// Runs `work` in a thread of its own, which is abandoned if it takes longer. True if it ended in time.
+// Runs `work` in its own thread, which is abandoned if it takes longer than `time`. True if `work` ended in time.
 bool finish_within(std::chrono::seconds time, const std::function<void()>& work);
 
 }  // namespace weft

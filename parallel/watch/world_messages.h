@@ -12,7 +12,7 @@
 
 namespace weft {
 
-// Drawn by rank 0 at the start of a run: datagrams without it come from another run, or from a stranger.
+// Drawn by rank 0 at the start of a run: datagrams without this token come from another run or another program.
 using RunToken = std::array<uint64_t, 2>;
 
 // Encodes where ranks are, for the watchdogs of other nodes, in datagrams of Datagrams::kMost bytes at most; one if

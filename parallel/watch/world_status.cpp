@@ -14,7 +14,7 @@ constexpr int64_t kBeat = 500'000'000;     // ns between messages to rank 0
 constexpr int64_t kForgotten = 4 * kBeat;  // ns after which a rank that rank 0's answers do not name is dropped
 constexpr int kMostAtOnce = 1 << 14;       // datagrams per poll, from any sender
 
-// The entries for other nodes, which include the host and the process state.
+// The entries of this node's ranks, as sent to other nodes: with the host and the process state.
 std::vector<NodeStatus::Entry> ranks_here(const NodeStatus& page) {
   std::vector<NodeStatus::Entry> ranks = page.read();
   for (NodeStatus::Entry& e : ranks) {
@@ -47,7 +47,7 @@ void WorldStatus::answer(NodeStatus& page) {
     if (!received) break;
     auto entries = from_datagram(received->bytes, token_, world_size_);
     if (!entries) continue;
-    for (NodeStatus::Entry& e : *entries) e.heard_ns = NodeStatus::now_ns();  // the sender's own ranks
+    for (NodeStatus::Entry& e : *entries) e.heard_ns = NodeStatus::now_ns();  // entries of the sender's own ranks
     know(*entries, received->from);
     senders.insert(received->from);
   }
@@ -92,7 +92,7 @@ std::vector<NodeStatus::Entry> WorldStatus::notable(const std::optional<Datagram
     if (!without || known.from != *without) with.push_back(known.entry);
   }
   if (with.size() <= NodeStatus::kOthers) return with;
-  // A rank that keeps others waiting waits for nobody itself, or is silent.
+  // A rank that keeps others waiting is not waiting itself, or is silent.
   const auto order = [](const NodeStatus::Entry& e) { return std::pair(e.waits() && !e.silent(), e.progressed_ns); };
   std::ranges::partial_sort(with, with.begin() + NodeStatus::kOthers, {}, order);
   with.resize(NodeStatus::kOthers);

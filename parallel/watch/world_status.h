@@ -10,17 +10,17 @@
 
 namespace weft {
 
-// How the watchdogs of different nodes know of each other's ranks: twice a second the watchdog of each node's first
-// rank sends rank 0's where the ranks of its node are, and rank 0's answers with the ranks of other nodes: all of them,
-// or, of more than NodeStatus::kOthers, those that keep others waiting, since a report names these. The answers are
-// written to the page of the node, where all its watchdogs read them. All goes by datagrams: nothing blocks, or needs
-// MPI.
+// Exchanges the status of ranks between the watchdogs of different nodes: twice a second the watchdog of each node's
+// first rank sends the status of the node's ranks to rank 0's watchdog, which answers with the ranks of other nodes:
+// all of them, or, of more than NodeStatus::kOthers, those that keep others waiting, since a report names these. The
+// answers are written to the page of the node, where all its watchdogs read them. All messages are datagrams: nothing
+// blocks, or needs MPI.
 class WorldStatus {
  public:
-  // `rank0` is the address of rank 0's watchdog; nullopt if this is that one.
+  // `rank0` is the address of rank 0's watchdog; nullopt if this is rank 0's.
   WorldStatus(std::unique_ptr<Datagrams> datagrams, std::optional<DatagramAddress> rank0, const RunToken& token,
               int world_size);
-  // Called by the watchdog's thread whenever it polls. The first message goes at once, and again until rank 0 answers.
+  // Called by the watchdog's thread at each poll. Until rank 0 answers, every call sends a message.
   void look(NodeStatus& page);
 
  private:
@@ -34,7 +34,7 @@ class WorldStatus {
   void hear_rank0();
   void know(const std::vector<NodeStatus::Entry>& entries, const DatagramAddress& from);
   void send(const std::vector<NodeStatus::Entry>& entries, const DatagramAddress& to);
-  // The ranks to report: those known, except from the address `without`, and those of `with`.
+  // The ranks to report: the known ranks, except those from the address `without`, and those of `with`.
   std::vector<NodeStatus::Entry> notable(const std::optional<DatagramAddress>& without,
                                          std::vector<NodeStatus::Entry> with) const;
 

@@ -47,7 +47,7 @@ struct BackwardScratch {
 struct GradientPart {
   Range heads, queries, keys;  // query heads of the group, and positions in the sequence
   bool dqueries = false;
-  bool dkeys = false;  // dkeys and dvalues
+  bool dkeys = false;  // whether to make dkeys and dvalues
 };
 
 // Every gradient is one chain of additions: a query's over rising keys, a key's over the query heads and their rising
@@ -70,7 +70,7 @@ class AttentionBackwardTile {
         rows_(args.query_offsets->host[sequence + 1] - query_start_),
         keys_(args.key_offsets->host[sequence + 1] - key_start_) {}
 
-  // It takes five products: scores, dP, dV, dK, dQ.
+  // It takes five products: scores, dP, dV, dK and dQ.
   void all_gradients() {
     run({.heads = {0, args_.heads.queries},
          .queries = {0, rows_},
@@ -78,7 +78,7 @@ class AttentionBackwardTile {
          .dqueries = true,
          .dkeys = true});
   }
-  // It takes four of them.
+  // It takes four products: scores, dP, dV and dK.
   void key_gradients(int64_t begin) {
     if (begin >= keys_) return;
     run({.heads = {0, args_.heads.queries},
@@ -86,7 +86,7 @@ class AttentionBackwardTile {
          .keys = {begin, std::min(begin + kKeyRun, keys_)},
          .dkeys = true});
   }
-  // It takes three of them.
+  // It takes three products: scores, dP and dQ.
   void query_gradients(int64_t query_head, int64_t begin) {
     if (begin >= rows_) return;
     run({.heads = {query_head, query_head + 1},
@@ -178,7 +178,7 @@ class AttentionBackwardTile {
     }
   }
 
-  // weights: scores -> P M; dweights: dout V^T -> dS, for the keys that row r sees; nothing reads the others.
+  // weights: scores -> P M; dweights: dout V^T -> dS, for the keys that row r sees; nothing reads those of other keys.
   void score_gradients(const ScoreBlock& block, int64_t r, int64_t query_head, int64_t state) const {
     A* weights = s_.weights + r * s_.score_row;
     A* dweights = s_.dweights + r * s_.score_row;
@@ -244,8 +244,8 @@ size_t scratch_of_whole_tile(const AttentionBackward& args) {
 }
 
 // Tiles of whole sequences and key/value heads take five products, but the longest may keep one thread busy when the
-// others are done, and their scratch grows. Apart, key gradients and query gradients take seven products, in tiles that
-// are short and small. Since the bits are the same, the number of threads may decide.
+// others are done, and their scratch grows. Separate tiles for key gradients and query gradients take seven products,
+// but are short and small. Since the bits are the same, the number of threads may decide.
 template <class T>
 bool apart(const AttentionBackward& args, int threads) {
   double longest = 0, total = 0;

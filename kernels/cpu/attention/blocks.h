@@ -19,7 +19,7 @@ namespace weft::cpu {
 // Rows and keys of a block of scores; rows are a multiple of the tile's. They decide the order of forward's sums, so
 // the numerics fingerprint names them.
 inline constexpr int64_t kQueryBlock = 48;
-inline constexpr int64_t kForwardKeyBlock = 128;  // cached attention's too
+inline constexpr int64_t kForwardKeyBlock = 128;  // for forward and cached attention
 inline constexpr int64_t kBackwardKeyBlock = 64;
 
 // Where the heads lie in the rows of a packed QKV tensor, or of a Q tensor and a packed KV tensor (either may be absent

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// This file alone includes oneDNN, and knows the difference between its versions 2 and 3.
+// This file alone includes oneDNN and handles the difference between its versions 2 and 3.
 #include "kernels/cpu/products/matmul.h"
 
 #include <fmt/format.h>
@@ -46,8 +46,8 @@ constexpr auto kIsaNames = std::to_array<std::pair<dnnl::cpu_isa, const char*>>(
     {dnnl::cpu_isa::avx512_core_amx, "avx512_core_amx"},
 });
 
-// oneDNN 2's generated bf16 products for AMX do if they sum over 63 elements and neither rows nor columns fill whole
-// tiles; of 25,000 shapes that were tried all others were right.
+// oneDNN 2's generated bf16 products for AMX execute an illegal instruction if they sum over 63 elements and neither
+// rows nor columns fill whole tiles; all others of 25,000 shapes that were tried were right.
 bool ends_in_an_illegal_instruction(const Gemm& g) {
   return DNNL_VERSION_MAJOR < 3 && g.input == DType::BF16 && g.k == 63;
 }
@@ -187,7 +187,7 @@ struct MatmulEngine::State {
     return p;
   }
 
-  // Such a primitive allocates its own scratchpad, whose size is unknown when it is made.
+  // A primitive for any shape allocates its own scratchpad, whose size is unknown when it is made.
   Primitive shared_primitive(const Gemm& g, uint32_t traits) {
     auto at = any_shape.find(traits);
     if (at == any_shape.end()) {

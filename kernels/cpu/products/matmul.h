@@ -7,8 +7,8 @@
 
 namespace weft::cpu {
 
-// Matrix products: oneDNN for f32 and bf16, plain loops for f64. It keeps the primitives it has built and their memory.
-// One thread at a time uses an engine; several engines may work at once.
+// Matrix products: oneDNN for f32 and bf16, plain loops for f64. An engine keeps the primitives it has built and their
+// memory. One thread at a time uses an engine; several engines may work at once.
 class MatmulEngine {
  public:
   explicit MatmulEngine(int threads);
@@ -18,12 +18,12 @@ class MatmulEngine {
 
   void run(const Gemm& gemm);
 
-  // Computes bf16 products in f32: each input is widened and the f32 product rounded. An engine does so without being
-  // asked if oneDNN has no bf16 product for this processor.
+  // Computes bf16 products in f32: each input is widened and the f32 product rounded. An engine does so by default if
+  // oneDNN has no bf16 product for this processor.
   void emulate_bf16(bool on);
   bool emulates_bf16() const;
 
-  // Keeps primitives of so many shapes; the least recently used one makes room.
+  // Keeps primitives of at most `shapes` shapes; the least recently used primitive makes room.
   void limit_cache(size_t shapes);
   size_t cached() const;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products with packed weights, for decoding. A row's bits depend on the row and the weight alone, not on the rows
-// beside it nor on the number of threads.
+// Products with packed weights, for decoding. A row's bits depend on the row and the weight alone, not on other rows or
+// on the number of threads.
 #include <cmath>
 
 #include "kernels/cpu/convert.h"
@@ -25,13 +25,13 @@ decltype(auto) with_packed_types(WeightFormat format, F&& f) {
       return f.template operator()<float, BFloat16>();
     case WeightFormat::Int8:
       return f.template operator()<float, int8_t>();
-    case WeightFormat::Own:  // pack_weight() has replaced it for f32 and bf16; f64 is left
+    case WeightFormat::Own:  // pack_weight() replaces Own for f32 and bf16, so f64 is left
       return f.template operator()<double, double>();
   }
   throw InternalError("no such format of weights");
 }
 
-// A packed weight: of int8 the scale of each output, and then the panels.
+// A packed weight: for int8 the scale of each output, and then the panels.
 template <class A, class W>
 struct PackedParts {
   float* scales = nullptr;
@@ -87,7 +87,7 @@ void pack_panels(const PackWeight& args, int threads) {
   });
 }
 
-// Returns x in the accumulator dtype: itself, or widened into scratch.
+// Returns x in the accumulator dtype: x itself, or x widened into scratch.
 template <class A>
 const A* wide_rows(const LinearForward& args, Scratch scratch, int threads) {
   if (args.x.dtype() == DTypeOf<A>::value) return args.x.device_data<A>();

@@ -18,7 +18,7 @@ namespace weft::cpu {
 template <class A>
 inline constexpr int64_t kPanelColumns = kTileVectors* kVecLanes<A>;
 
-// Inputs that lie side by side.
+// The number of inputs that lie side by side.
 template <class W>
 inline constexpr int64_t kPanelSteps = std::is_same_v<W, BFloat16> ? 2 : 1;
 
@@ -46,13 +46,13 @@ struct PanelTile {
   const A* x = nullptr;
   int64_t x_row = 0, in = 0;
   const W* panel = nullptr;
-  bool from_memory = false;  // no cache has the panel yet
+  bool from_memory = false;  // the panel is in no cache yet
   A* sums = nullptr;
 };
 
 namespace panel_detail {
 
-// A panel is prefetched so many bytes ahead of the products: this hides the memory's latency at page ends, where the
+// A panel is prefetched kAhead bytes ahead of the products: this hides the memory's latency at page ends, where the
 // processor's own prefetching starts over.
 inline constexpr int64_t kAhead = 2048, kCacheLine = 64;
 

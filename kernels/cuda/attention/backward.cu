@@ -29,7 +29,7 @@ struct AttentionBackwardArgs {
   int sequences, groups, queries;  // queries: query heads of a group
   bool causal, vectors;
   float scale;
-  AttentionDropout dropout;  // head 0's
+  AttentionDropout dropout;  // the dropout of head 0
 
   __device__ const T* dout_row(int64_t row, int head) const {
     return dout + (row * groups * queries + head) * from.width;
@@ -47,7 +47,7 @@ struct QueryNumbers {
   float log_sum[kCount], delta[kCount];
   int32_t position[kCount], sequence[kCount];
 
-  // The thread asks for the numbers of query r; without one (`inside` is false) they become 0.
+  // Requests the numbers of query r for this thread; they become 0 if `inside` is false.
   template <class T>
   __device__ void fetch(const AttentionBackwardArgs<T>& args, int r, int head, int64_t row, bool inside) {
     const int64_t at = head * args.rows + row;
@@ -107,7 +107,7 @@ __global__ void __launch_bounds__(KeyShape<T, kWidth>::kThreads, KeyShape<T, kWi
   if (columns <= 0) return;
   const int64_t query_row = args.query_offsets[tile.sequence];
   const int rows = static_cast<int>(args.query_offsets[tile.sequence + 1] - query_row);
-  const int start = args.causal ? tile.begin / kOther * kOther : 0;  // of the first tile of queries that see a key
+  const int start = args.causal ? tile.begin / kOther * kOther : 0;  // begin of the first query tile that sees a key
 
   // A tile of queries: which query head of the group, and where it begins. Each head's tiles go one after the other.
   struct QueryTile {
@@ -142,7 +142,7 @@ __global__ void __launch_bounds__(KeyShape<T, kWidth>::kThreads, KeyShape<T, kWi
   fetch(at, 0);
 
   const int first = static_cast<int>(threadIdx.x) / kWarp * kWarpRows, position = tile.begin + first;
-  const Seen seen[1] = {seen_from(position, position < tile.length ? rows : 0, args.causal)};  // or it has no keys
+  const Seen seen[1] = {seen_from(position, position < tile.length ? rows : 0, args.causal)};  // else no keys
   float dkeys[1][kColumns / 8][4], dvalues[1][kColumns / 8][4];
   clear(dkeys), clear(dvalues);
   for (int turn = 0; at.query < args.queries; at = after(at), turn ^= 1) {
@@ -236,7 +236,7 @@ __global__ void __launch_bounds__(QueryShape<T, kWidth>::kThreads, QueryShape<T,
   const int first = static_cast<int>(threadIdx.x) / kWarp * kWarpRows, position = tile.begin + first;
   const int left = tile.length - position;
   const int64_t row = tile.row + position;
-  const int most = left > 0 ? keys : 0;  // or the warp has no queries
+  const int most = left > 0 ? keys : 0;  // 0: the warp has no queries
   const Seen seen[1] = {seen_up_to([&](int r) { return args.causal ? min(most, position + r + 1) : most; })};
   float log_sum[2], delta[2];
 #pragma unroll
@@ -286,7 +286,7 @@ __global__ void __launch_bounds__(QueryShape<T, kWidth>::kThreads, QueryShape<T,
 using tuning::kDeltaLanes;
 constexpr int kDeltaThreads = tuning::kElementThreads;
 
-// delta[head, row] = rowsum(dout * out). Neighbours have neighbouring rows of one head: their sums go to one place.
+// delta[head, row] = rowsum(dout * out). Neighbouring threads have neighbouring rows, whose sums lie side by side.
 template <class T>
 __global__ void __launch_bounds__(kDeltaThreads)
     attention_deltas(const T* dout, const T* out, int64_t rows, int heads, int width, bool vectors, float* delta) {

@@ -10,7 +10,7 @@ namespace weft::cuda {
 namespace {
 
 // Flash attention (Dao et al. 2022; Dao 2023): a block takes a tile of queries of one sequence and head against the
-// sequence's keys, tile by tile, of which the next travels while this one is worked on.
+// sequence's keys, tile by tile; the next tile is copied while this one is worked on.
 template <class T>
 struct AttentionForwardArgs {
   HeadRows<const T> from;
@@ -18,7 +18,7 @@ struct AttentionForwardArgs {
   int sequences, queries;  // queries: query heads of a group
   bool causal, vectors;
   float scale;
-  AttentionDropout dropout;  // head 0's
+  AttentionDropout dropout;  // the dropout of head 0
   T* out;
   float* log_sum;
   int64_t rows;
@@ -65,11 +65,11 @@ __global__ void __launch_bounds__(ForwardShape<T, kWidth>::kThreads, ForwardShap
   }
 
   const int first = static_cast<int>(threadIdx.x) / kWarp * Shape::kRowBlocks * kWarpRows;
-  const auto position = [&](int b) { return tile.begin + first + b * kWarpRows; };  // of the warp's block of rows b
+  const auto position = [&](int b) { return tile.begin + first + b * kWarpRows; };  // begin of the warp's row block b
   Seen seen[Shape::kRowBlocks];
 #pragma unroll
   for (int b = 0; b < Shape::kRowBlocks; ++b) {
-    const int most = position(b) < tile.length ? keys : 0;  // or the warp has no such queries
+    const int most = position(b) < tile.length ? keys : 0;  // 0: the warp has no such queries
     seen[b] = seen_up_to([&](int r) { return args.causal ? min(most, position(b) + r + 1) : most; });
   }
   const float base = args.scale * kLog2E;

@@ -86,7 +86,7 @@ struct AttentionDropout {
   // the keys from `key` on, a multiple of 8. The four lanes that share two rows divide their calls.
   template <int kColumns, class RowOf>
   __device__ uint32_t kept_keys(int key, RowOf row_of) const {
-    constexpr int kCalls = kColumns / 16;  // each lane's
+    constexpr int kCalls = kColumns / 16;  // calls of each lane
     const int quad = lane() / 4 * 4, member = lane() % 4;
     uint32_t mine = 0, all = 0;
 #pragma unroll 1

@@ -118,8 +118,8 @@ __device__ inline uint32_t non_finite(uint32_t pair) {
   return low | high;
 }
 
-// Makes each sum that sees a non-finite element NaN, since add_weighted() hides such elements from the tensor core.
-// Which sums do is a product of its own: ones where a row sees, times ones where an element is not finite. It is rare,
+// Makes each sum that sees a non-finite element NaN, since add_weighted() hides such elements from the tensor core. A
+// separate product finds these sums: ones where a row sees, times ones where an element is not finite. It is rare,
 // so the code is short rather than fast.
 template <int kWidth, int kCount, int kColumns>
 __device__ void spoil_sums(float (&sums)[kColumns / 8][4], const __nv_bfloat16* tile, int first_column, int begin,

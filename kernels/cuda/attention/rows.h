@@ -17,8 +17,8 @@ template <class T>
 struct HeadRows {
   T* queries = nullptr;
   T* keys = nullptr;
-  int64_t query_row = 0, key_row = 0;  // from one row to the next
-  int query_group = 0, key_group = 0;  // from one key/value head to the next
+  int64_t query_row = 0, key_row = 0;  // elements from one row to the next
+  int query_group = 0, key_group = 0;  // elements from one key/value head to the next
   int width = 0;                       // head_dim
 
   HeadRows() = default;
@@ -53,7 +53,7 @@ bool vectorised_heads(const AttentionHeads& heads, const Pointers*... tensors) {
 // Returns the last of the sequences s, at least one, with begin(s) <= at; begin rises from 0.
 template <class Begin>
 __device__ int last_sequence(int sequences, int64_t at, Begin begin) {
-  int first = 0, last = sequences;  // it is in [first, last)
+  int first = 0, last = sequences;  // the result is in [first, last)
   while (last - first > 1) {
     const int middle = (first + last) / 2;
     (begin(middle) <= at ? first : last) = middle;
@@ -68,7 +68,7 @@ constexpr int64_t tiles_of(int64_t rows, int64_t sequences, int64_t size) { retu
 
 struct SequenceTile {
   int sequence = 0;
-  int64_t row = 0;  // of the sequence's first row
+  int64_t row = 0;  // number of the sequence's first row
   int begin = 0;    // the tile's first position in the sequence
   int length = 0;   // the sequence's length
 
@@ -94,7 +94,7 @@ void with_head_width(int64_t head_dim, F&& f) {
   return f.template operator()<256>();
 }
 
-// Kernels multiply scores with it, so that a weight is a power of 2.
+// log2(e). Kernels multiply scores with it, so that a weight is a power of 2.
 constexpr float kLog2E = 1.44269504088896340736f;
 
 inline float attention_scale(double scale) {

@@ -8,8 +8,8 @@
 // 255 a thread) and from shared memory: two blocks of bf16 and 64 columns fit a multiprocessor of sm_80 and of sm_90.
 namespace weft::cuda {
 
-// What forward, backward and cached attention share. A head wider than kMostColumns is summed in parts by blocks of
-// their own, as many columns as registers hold sums of.
+// Sizes that forward, backward and cached attention share. A head wider than kMostColumns is summed in parts by
+// separate blocks, as many columns as registers hold sums of.
 template <class T, int kWidth, int kMostColumns>
 struct AttentionBlockShape {
   using Element = T;
@@ -21,28 +21,28 @@ struct AttentionBlockShape {
   static constexpr int kParts = kWidth / kColumns;
 };
 
-// Forward: kRowBlocks times 16 query rows a warp, and as many keys a tile as 16 KiB hold. The blocks of a wide head
+// Forward: kRowBlocks times 16 query rows per warp, and as many keys per tile as 16 KiB hold. The blocks of a wide head
 // compute the same weights.
 template <class T, int kWidth, int kOfRowBlocks = 1>
 struct AttentionShape : AttentionBlockShape<T, kWidth, 128> {
   using Base = AttentionBlockShape<T, kWidth, 128>;
   static constexpr int kRowBlocks = kOfRowBlocks, kRowBytes = Base::kRowBytes;
-  static constexpr int kBlocks = kRowBytes <= 128 && kRowBlocks == 1 ? 3 : 2;  // of a multiprocessor, by registers
+  static constexpr int kBlocks = kRowBytes <= 128 && kRowBlocks == 1 ? 3 : 2;  // per multiprocessor, by registers
   static constexpr int kRows = Base::kWarps * kRowBlocks * kWarpRows;
   static constexpr int kKeys = kRowBytes <= 256 ? 64 : 16384 / kRowBytes;
   static constexpr size_t kQueryBytes = static_cast<size_t>(kRows) * kRowBytes;
   static constexpr size_t kKeyBytes = static_cast<size_t>(kKeys) * kRowBytes;
   static constexpr size_t kValueBytes = kKeyBytes / Base::kParts;
-  static constexpr size_t kSharedBytes = kQueryBytes + 2 * (kKeyBytes + kValueBytes);  // each twice
+  static constexpr size_t kSharedBytes = kQueryBytes + 2 * (kKeyBytes + kValueBytes);  // keys and values twice
 };
 
-// Backward: the rows whose gradients a block makes stay in shared memory, those that it takes them from come in tiles.
-// kGradients: how many gradients that is, dQ or dK and dV.
+// Backward: the rows whose gradients a block makes stay in shared memory; the rows that these are made from come in
+// tiles. kGradients: the number of gradients, one (dQ) or two (dK and dV).
 template <class T, int kWidth, int kGradients>
 struct AttentionGradientShape : AttentionBlockShape<T, kWidth, 128 / kGradients> {
   using Base = AttentionBlockShape<T, kWidth, 128 / kGradients>;
   static constexpr int kRowBytes = Base::kRowBytes;
-  static constexpr int kBlocks = 2;  // of a multiprocessor, by registers
+  static constexpr int kBlocks = 2;  // per multiprocessor, by registers
   static constexpr int kOwn = Base::kWarps * kWarpRows;
   static constexpr int kOther = kRowBytes <= 128 ? 64 : kRowBytes <= 256 ? 32 : 16;
   static constexpr size_t kOwnBytes = static_cast<size_t>(kOwn) * kRowBytes;

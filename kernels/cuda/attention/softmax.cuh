@@ -27,7 +27,7 @@ struct AttentionTiles {
   }
   __device__ std::byte* end() const { return shared + Shape::kSharedBytes; }
 
-  // `count` keys from `from` on, their values behind them, into the buffers of `turn`.
+  // Copies `count` keys from `from` on, and the values behind them, into the buffers of `turn`.
   __device__ void fetch(int turn, const T* from, int64_t stride, int count, int width, bool vectors) const {
     copy_tile<T, kWidth, Shape::kKeys, Shape::kThreads>(keys(turn), from, stride, count, width, vectors);
     copy_tile<T, Shape::kColumns, Shape::kKeys, Shape::kThreads>(
@@ -35,7 +35,7 @@ struct AttentionTiles {
   }
 };
 
-// Over the four lanes that share a row.
+// The maximum over the four lanes that share a row.
 __device__ inline float row_max(float x) {
   x = fmaxf(x, __shfl_xor_sync(kAllLanes, x, 1));
   return fmaxf(x, __shfl_xor_sync(kAllLanes, x, 2));
@@ -92,7 +92,7 @@ struct RunningRows {
     }
   }
 
-  // One tile of keys and values, of columns begin .., for the warp's rows `first` .. of the tile of queries.
+  // Adds one tile of keys and values, of columns begin .., to the warp's rows `first` .. of the tile of queries.
   // drop(b, weights) applies the dropout to the weights of block b.
   template <bool kEdge, class Shape, class Drop>
   __device__ void attend(const AttentionTiles<Shape>& tiles, int turn, int first, int begin,
@@ -115,7 +115,7 @@ struct RunningRows {
   }
 };
 
-// Joins two parts of a row's keys: what the sums of each are multiplied with. Both parts have keys.
+// Joins two parts of a row's keys: gives the factor of each part's sums. Both parts have keys.
 struct Joined {
   float max, sum, left, right;
   __device__ Joined(float left_max, float left_sum, float right_max, float right_sum, float base)

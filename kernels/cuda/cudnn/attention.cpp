@@ -58,7 +58,7 @@ void LibraryAttention::warn_once(const std::string& reason) {
 
 std::unique_ptr<AttentionPlan> LibraryAttention::build(const AttentionWindows& windows) {
   if (built_.size() >= tuning::kMostPlans) {
-    stream_.finish();  // some may be at work
+    stream_.finish();  // some plans may be at work
     built_.clear();
   }
   try {

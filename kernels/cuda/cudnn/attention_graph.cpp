@@ -12,7 +12,7 @@ using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
 
 enum Id : int64_t { kQuery = 1, kKey, kValue, kOut, kLogSum, kDout, kDquery, kDkey, kDvalue };
 
-// A tensor [sequences, heads, rows, head_dim] in its place.
+// Describes a tensor [sequences, heads, rows, head_dim] by its place.
 void lay_out(fe::graph::Tensor_attributes& tensor, Id id, const AttentionWindows& w, const WindowLayout& at) {
   tensor.set_uid(id)
       .set_data_type(fe::DataType_t::BFLOAT16)

@@ -26,7 +26,7 @@ struct AttentionPointers {
   void *dquery = nullptr, *dkey = nullptr, *dvalue = nullptr;
 };
 
-// One attention that a library has agreed to compute.
+// One call of attention that a library has agreed to compute.
 class AttentionPlan {
  public:
   virtual ~AttentionPlan() = default;

@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kName = "libcudnn.so.9";
 constexpr size_t kOldest = 91200;  // older versions know one layout of the softmax's statistics
 
-// Stays open to the end of the process, since its loaded kernels must.
+// The library stays open to the end of the process, since its loaded kernels must.
 void* opened() {
   static void* const library = [] {
     void* found = dlopen(kName, RTLD_NOW | RTLD_LOCAL);

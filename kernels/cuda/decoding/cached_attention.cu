@@ -39,7 +39,7 @@ struct CachedAttentionArgs {
   __device__ int64_t place(int64_t row, int group, int query) const { return (row * groups + group) * queries + query; }
 };
 
-// The parts of a thread's rows that are joined so far. They lie in shared memory, since registers are short; no other
+// The parts of a thread's rows that are joined so far. They lie in shared memory, since registers are scarce; no other
 // thread reads them.
 template <int kColumns, int kThreads>
 struct JoinedSoFar {

@@ -25,7 +25,7 @@ struct ChooseTokensArgs {
   const double* uniforms;  // may be null
   float* scores;
   double* out;
-  int vocabulary, stride, count;  // stride: of scores
+  int vocabulary, stride, count;  // stride: elements of a row of scores
   bool log_probabilities, masses;
   float penalty;
   double scale;
@@ -50,7 +50,7 @@ __device__ double log_sum_exp(const float* x, int n, double scale, BlockWords& w
     load_logits<kAligned>(x, first, n, v);
     const float before = most;
 #pragma unroll
-    for (int i = 0; i < N; ++i) most = fmaxf(most, v[i]);  // passes over a NaN, which the sum meets
+    for (int i = 0; i < N; ++i) most = fmaxf(most, v[i]);  // skips a NaN, which the sum then shows
     if (most > before) sum *= expf((before - most) * factor);
     float piece = 0;
 #pragma unroll
@@ -72,12 +72,12 @@ __device__ void set_scores(const ChooseTokensArgs& step, const float* row, doubl
     store_piece<true>(scores + first, step.vocabulary - first, v);
   });
   const int text = static_cast<int>(blockIdx.x), threads = static_cast<int>(blockDim.x);
-  __syncthreads();  // tokens of the lists are other threads'
+  __syncthreads();  // the lists' tokens belong to other threads
   for (int i = step.repeated_begins[text] + threadIdx.x; i < step.repeated_begins[text + 1]; i += threads) {
     float& x = scores[step.repeated[i]];
     x = formulas::penalised(x, step.penalty);
   }
-  __syncthreads();  // a token may be in both
+  __syncthreads();  // a token may be in both lists
   for (int i = step.blocked_begins[text] + threadIdx.x; i < step.blocked_begins[text + 1]; i += threads) {
     scores[step.blocked[i]] = kMinusInfinity;
   }
@@ -114,8 +114,8 @@ __device__ void write(double* out, int token, const float* scores, const float* 
   out[2] = token < 0 ? -1 : row[token];
 }
 
-// Each thread knows the best key of its own pieces. When that one is chosen, its warp looks for their next best
-// together.
+// Each thread holds the best key of its own pieces. When that key is chosen, the thread's warp searches these pieces
+// for the next best one together.
 __device__ void choose_best(const ChooseTokensArgs& step, const float* row, const float* scores, double* out,
                             BlockWords& words) {
   const int threads = static_cast<int>(blockDim.x), me = static_cast<int>(threadIdx.x), lane = me % kWarp;
@@ -152,7 +152,7 @@ __device__ int draw_in(const ChooseTokensArgs& step, const float* scores, double
     double share[N];
     load_shares(step, scores, log_mass, first, share);
     const double own = share[0] + share[1] + share[2] + share[3];
-    double sum = own;  // over the lanes up to this one
+    double sum = own;  // sum over the lanes up to this one
 #pragma unroll
     for (int distance = 1; distance < kWarp; distance *= 2) {
       const double other = __shfl_up_sync(kAllLanes, sum, distance);
@@ -174,7 +174,7 @@ __device__ int draw_in(const ChooseTokensArgs& step, const float* scores, double
   return drawn;
 }
 
-// Each warp sums a run of neighbouring tokens; the one whose run has the drawn token looks for it.
+// Each warp sums a run of neighbouring tokens; the warp whose run has the drawn token searches for it.
 __device__ void draw(const ChooseTokensArgs& step, const float* row, const float* scores, double log_mass, double* out,
                      BlockWords& words) {
   constexpr int kTile = kWarp * N;

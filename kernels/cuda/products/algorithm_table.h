@@ -41,8 +41,8 @@ class AlgorithmTable {
   // The text of what was kept since the last agree() alone; "" if nothing was.
   std::string new_text() const;
   // Adds the products of another table's text() that this table lacks. Returns "", or why it takes nothing: the text is
-  // of another device or library. Throws a DataError that begins with `from` if it is no such text, and leaves the
-  // table as it was. The library checks the 64 bytes of an algorithm before they are used.
+  // of another device or library. Throws a DataError that begins with `from` if `text` is not the text of a table, and
+  // leaves this table as it was. The library checks the 64 bytes of an algorithm before they are used.
   std::string take(const std::string& text, const std::string& from);
   // Replaces what was kept since the last call by the new_text() of several tables; the first that has a product
   // decides. Returns how many of the texts are of another device or library, which it leaves out.

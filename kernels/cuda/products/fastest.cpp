@@ -12,8 +12,8 @@
 namespace weft::cuda {
 namespace {
 
-// Device memory for measuring. It comes from the device and not from the pool, which keeps its blocks: each shape needs
-// it once.
+// Device memory for measuring. It comes from the device and not from the pool, which would keep the blocks: each shape
+// needs them only once.
 class TrialMemory {
  public:
   TrialMemory(int device, size_t bytes)
@@ -35,7 +35,7 @@ class TrialMemory {
 };
 
 // The first run loads the kernel and is not timed. All runs are queued before the host waits, so that the device never
-// does.
+// waits for the host.
 double shortest_milliseconds(const ProductQueue& queue, const FusedGemm& gemm, const Product& product,
                              const cublasLtMatmulAlgo_t& algorithm) {
   constexpr double kRefused = std::numeric_limits<double>::infinity();

@@ -18,15 +18,15 @@ namespace {
 
 using tuning::kProductCandidates, tuning::kProductRowStep, tuning::kProductWorkspaceBytes;
 
-// The largest power of two that divides an address, up to what matters.
+// The largest power of two that divides an address, up to 256, beyond which it does not matter.
 uint32_t alignment(const void* p) {
   constexpr uintptr_t kMost = 256;
   const auto address = reinterpret_cast<uintptr_t>(p) | kMost;
   return static_cast<uint32_t>(address & (~address + 1));
 }
 
-// The same product with its number of rows rounded up: m, and k in the gradient of a weight, which sums over rows. The
-// model fixes every other size.
+// Returns the product with its number of rows rounded up: m, and k in the gradient of a weight, which sums over rows.
+// The model fixes every other size.
 FusedGemm rounded(FusedGemm gemm) {
   const auto up = [](int64_t rows) { return (rows + kProductRowStep - 1) / kProductRowStep * kProductRowStep; };
   gemm.m = up(gemm.m);
@@ -66,7 +66,7 @@ struct MatmulEngine::State {
   }
   ProductQueue queue() const { return {stream, *blas, handle, workspace}; }
 
-  // Asks the library for up to `most` algorithms; it puts first what it holds for the fastest.
+  // Asks the library for up to `most` algorithms; the library puts first the one that it expects to be the fastest.
   std::vector<cublasLtMatmulAlgo_t> ask(const FusedGemm& gemm, int most) const {
     cublasLtMatmulPreference_t made = nullptr;
     blas->check(blas->create_preference(&made), "making a preference");
@@ -105,8 +105,8 @@ struct MatmulEngine::State {
     return status == CUBLAS_STATUS_SUCCESS && needs.workspaceSize <= kProductWorkspaceBytes;
   }
 
-  // Decides for all numbers of rows of a step. The library's first choice is that for the rounded number, so that it
-  // does not depend on which of them comes first. It is also taken, and kept, if there is no memory to measure in.
+  // Decides for all numbers of rows of a step. The library's first choice is made for the rounded number, so it does
+  // not depend on which number comes first. That choice is also taken, and kept, if there is no memory to measure in.
   cublasLtMatmulAlgo_t decide(const FusedGemm& gemm) const {
     if (options.algorithms == AlgorithmChoice::First) return first(rounded(gemm));
     if (const auto measured = fastest(queue(), gemm, options.tf32, ask(gemm, kProductCandidates))) return *measured;

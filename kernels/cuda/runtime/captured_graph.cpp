@@ -6,7 +6,7 @@
 namespace weft::cuda {
 namespace {
 
-// A capture that ends with this object, also if an error leaves it.
+// A capture that ends with this object, even if an exception ends the object.
 class Capture {
  public:
   // Relaxed: the first operations of a graph may allocate device memory, as safely as without a capture.

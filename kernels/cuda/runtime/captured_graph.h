@@ -10,7 +10,7 @@
 namespace weft::cuda {
 
 // A graph of the work that `queue` puts into a stream, and into others that wait for it there; the stream must wait for
-// these in turn before `queue` returns. Throws DeviceError if something in it cannot be captured.
+// those before `queue` returns. Throws DeviceError if some of the work cannot be captured.
 class CapturedGraph : public DeviceGraph {
  public:
   CapturedGraph(const Stream& stream, const std::function<void()>& queue);

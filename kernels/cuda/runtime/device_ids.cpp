@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-// Its UUID, as the driver's tools write it.
+// The device's UUID, as the driver's tools write it.
 std::string id_of(int device) {
   cudaDeviceProp properties;
   cuda::check(cudaGetDeviceProperties(&properties, device), "asking what a device is");

@@ -25,8 +25,8 @@ class CudaMark : public DeviceQueue::Mark {
   Event event_;
 };
 
-// Events order streams: one is recorded in the stream that comes first, and the other waits for it. A wait refers to
-// the mark as it is when it is called, so an event may be recorded again at once.
+// Events order streams: one is recorded in the stream that comes first, and the other stream waits for it. A wait
+// refers to the mark as it is when the wait is queued, so an event may be recorded again at once.
 class CudaQueue : public DeviceQueue {
  public:
   explicit CudaQueue(const Stream& operations)

@@ -4,7 +4,7 @@
 
 namespace weft::cuda {
 
-// How many devices this process sees; if it sees none, why.
+// How many devices this process sees and, if there are none, the reason.
 struct VisibleDevices {
   int count = 0;
   std::string why_none;

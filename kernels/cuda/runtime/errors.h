@@ -8,7 +8,7 @@ namespace weft::cuda {
 // runtime's own words. `call` names what was done: "copying 4096 bytes to device 0". An error of a kernel shows at the
 // next call.
 void check(cudaError_t answer, const char* call);
-// check() of a launch, which its kernel names.
+// check() for a launch; the error names the kernel.
 void check_launch(cudaError_t answer, const void* kernel);
 // For destructors: logs what check() would throw.
 void check_quietly(cudaError_t answer, const char* call) noexcept;

@@ -14,7 +14,7 @@ namespace weft::cuda {
 class StreamCount {
  public:
   explicit StreamCount(int device);
-  // Adds one when all work queued so far is done. One stream alone may call it.
+  // Adds one when all work queued so far is done. Every call must pass the same stream.
   void up(const Stream& stream) const;
   const std::shared_ptr<std::atomic<uint64_t>>& number() const { return number_; }
 
