@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Trains every layout of the parity matrix for 50 steps in one process and writes what was found, cell by cell:
+# Trains every layout of the parity matrix for 50 steps in one process and writes the results, cell by cell:
 #   bench/parity.sh [build/cpu] [bench/results/parity.json] && bench/table.py
-# docs/layouts.md has the summary. A few minutes on two cores.
+# docs/layouts.md has the summary. It takes a few minutes on two cores.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 build=${1:-build/cpu} out=${2:-bench/results/parity.json}

@@ -54,7 +54,7 @@ PeakGflops measure_peak_gflops(Context& context, DType dtype, int repeats) {
   require<InternalError>(!context.meta() && repeats > 0, "the peak is measured on a device that computes");
   std::vector<Product> sweep = {{1024, 1024, 1024, false}, {2048, 2048, 2048, false}, {3072, 3072, 3072, false},
                                 {2048, 2048, 2048, true},  {4096, 3072, 768, true},   {4096, 768, 3072, true}};
-  // A processor is full with these; a GPU is not.
+  // These products are large enough for a processor, but not for a GPU.
   if (context.device().kind == DeviceKind::Cuda) sweep.push_back({8192, 8192, 8192, true});
   PeakGflops best;
   for (const Product& p : sweep) {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What weft plan predicts of named models on 1, 8 and 64 devices, kept before anyone has measured it:
+# Records the predictions of weft plan for named models on 1, 8 and 64 devices, before these are measured:
 #   bench/predict.sh [build/cpu/weft] [bench/results/predictions.json] && bench/table.py
-# The layout is the one that it predicts to be the fastest. bench/gpu.sh measures what there is to measure.
+# The layout is the one with the fastest predicted step. bench/gpu.sh measures steps of the GPT-2 models.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 weft=${1:-build/cpu/weft} out=${2:-bench/results/predictions.json}

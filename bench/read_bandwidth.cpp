@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kWords = (int64_t{512} << 20) / 8, kBlock = 4096;
 
-// Independent sums, so that adding never waits.
+// Adds into independent sums, so that no addition waits for another.
 uint64_t sum_of(const uint64_t* words) {
   uint64_t lanes[64] = {};
   for (int64_t i = 0; i < kBlock; i += 64) {

@@ -89,7 +89,7 @@ class Bench {
     return {step_parts(clocks), step};
   }
 
-  // A step's end is seen by the host when the next one asks for its sums; the last one's has to be waited for.
+  // The host sees the end of a step when the next step reads its sums; for the last step it has to wait.
   void finish_last(std::vector<StepParts>& steps) {
     const auto start = Clock::now();
     context_.finish();
@@ -114,7 +114,7 @@ class Bench {
   double waited_ = 0;
 };
 
-// Of all ranks together, all measuring at the same time. In a context of its own, so that its memory is not the job's.
+// The peak of all ranks together, which measure at the same time. In a separate context, whose memory is not the job's.
 PeakGflops peak_of_ranks(const Context& job, Mesh& mesh, DType dtype) {
   Context context(job.device(), job.threads());
   mesh.world().barrier();

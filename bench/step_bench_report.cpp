@@ -39,7 +39,7 @@ std::string axes_text(const MeshLayout& layout) {
   return fmt::format("{}", fmt::join(axes, " x "));
 }
 
-// Null where it was not measured: a figure that is not known is never a number.
+// Null if the figure was not measured: an unknown figure is never a number.
 Json known(double value) { return value > 0 ? Json(value) : Json(nullptr); }
 
 Json parts_json(const StepParts& parts) {

@@ -67,7 +67,7 @@ PairLengths read_lengths(const fs::path& path) {
                       "a line is one pair: source tokens, then target tokens to be predicted");
     }
     lengths.source.push_back(static_cast<int32_t>(source));
-    lengths.target.push_back(static_cast<int32_t>(target) + 1);  // with its bos
+    lengths.target.push_back(static_cast<int32_t>(target) + 1);  // with its start token
   }
   if (lengths.source.empty()) throw DataError(fmt::format("{} has no lengths", path.string()));
   return lengths;

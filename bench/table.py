@@ -116,7 +116,7 @@ def preparation_section(result):
     return text + "".join(f"| {what} | {figure} |\n" for what, figure in rows) + "\n"
 
 
-# What lies in a result of timings says which table it gets; a result without any of these is another record.
+# The members of a result of timings decide which table it gets; a result without any of these is another record.
 SECTIONS = {"cases": section, "pairs": pairs_section, "decoding": decoding_section,
             "preparation": preparation_section}
 

@@ -25,7 +25,7 @@ void check_dataset(const Dataset& dataset, const LoadedModel& loaded) {
   check_tokenizers(loaded.path, *loaded.source_tokenizer, *loaded.target_tokenizer, dataset.header(), dataset.name());
 }
 
-// Before anything takes time: the options fit the model, and the file for the translations can be written.
+// Checks, before anything takes time, that the options fit the model and the translations' file can be written.
 TranslationOptions checked(const EvaluateOptions& options, const LoadedModel& loaded, bool is_rank0) {
   if (options.translation && !loaded.job.is_translation()) {
     throw ConfigError(fmt::format("options of the search and of metrics ({}), and --translations are for translation; "
@@ -84,7 +84,7 @@ std::string EvaluationReport::format() const {
   }
   text += describe_left_out();
   if (!translation) return text;
-  std::set<std::string> lines;  // settings can make two metrics of the table the same one
+  std::set<std::string> lines;  // settings can make two metrics of the table equal
   for (const NamedScore& scored : translation->scores) {
     const std::string line = scored.score.format() + "\n";
     if (lines.insert(line).second) text += line;

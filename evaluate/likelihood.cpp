@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-// Every token but the last is fed; what follows those of the context, but for the last of them, is scored.
+// Every token but the last is fed; scoring begins at the position of the last context token.
 ModelBatch scoring_batch(Transformer& model, const Continuation& c) {
   const auto scored = static_cast<int64_t>(c.tokens.size());
   const int64_t most = model.config().max_length;

@@ -17,7 +17,7 @@ LossReport evaluate_loss(Transformer& model, std::shared_ptr<const Dataset> data
   const auto start = std::chrono::steady_clock::now();
   Context& context = model.context();
   Mesh& mesh = model.parameters().mesh();
-  // As many tokens a replica on any layout, so that none is idle.
+  // Each replica gets the same number of tokens on any layout, so that no replica is idle.
   EvaluationOptions of_all = options;
   of_all.step_tokens *= mesh.dp().size();
   const auto plan = make_evaluation_plan(of_all, *dataset);
@@ -47,8 +47,8 @@ LossReport evaluate_loss(Transformer& model, std::shared_ptr<const Dataset> data
   }
   mesh.settle();
   if (report.given_up) return report;
-  // One sum for the world, of one shard of each replica: what is decided by it (a save, the end) must be decided alike
-  // by ranks whose dp groups might round differently.
+  // One sum over the world, to which one shard of each replica contributes: all ranks must decide the same from it (a
+  // save, the end), and sums within their dp groups might round differently.
   std::array<double, 2> sums{};
   download(context, device_sums, std::span<double>(sums));
   if (!mesh.first_of_replica()) sums = {};

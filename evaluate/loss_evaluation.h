@@ -9,22 +9,22 @@
 
 namespace weft {
 
-// Sums over a split: every target that is scored, once, whatever the layout.
+// Sums over a split, in which every scored target counts once, whatever the layout.
 struct LossReport {
   double nll = 0;   // nats
   double loss = 0;  // with label smoothing, nats
   int64_t targets = 0;
   int64_t sequences = 0;
   int64_t left_out = 0;  // pairs that do not fit options.max_length, or have no source
-  int64_t steps = 0;     // of the plan; all replicas take part in each
+  int64_t steps = 0;     // steps of the plan; all replicas take part in each
   double seconds = 0;
   bool given_up = false;  // give_up() returned true: the sums are incomplete
   double mean_nll() const { return targets > 0 ? nll / static_cast<double>(targets) : 0; }
   double mean_loss() const { return targets > 0 ? loss / static_cast<double>(targets) : 0; }
 };
 
-// Collective over the mesh: dp ranks take slices of each step of the plan, and the sums are reduced at the end.
-// `give_up`, if any, is asked before every fourth step, on all ranks at the same ones; it must return the same to all.
+// Collective over the mesh: dp ranks take slices of each step of the plan, and the sums are reduced at the end. All
+// ranks call `give_up`, if given, before the same steps, every fourth one; it must return the same on all ranks.
 LossReport evaluate_loss(Transformer& model, std::shared_ptr<const Dataset> dataset, const EvaluationOptions& options,
                          double label_smoothing, const std::function<bool()>& give_up = {});
 

@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-// HellaSwag's own files have a number, some copies of it the same in quotes.
+// HellaSwag's own files store the label as a number; some copies store it as a string.
 size_t label_of(const nlohmann::json& label) {
   if (label.is_number_unsigned()) return label.get<size_t>();
   const std::string text = label.get<std::string>();

@@ -9,15 +9,15 @@
 
 namespace weft {
 
-// A beginning and its possible endings, one of them right.
+// A beginning and its possible endings, one of which is right.
 struct ChoiceQuestion {
   std::string context;
   std::vector<std::string> endings;
   size_t right = 0;
 };
 
-// One JSON object a line with "ctx", "endings" and "label", as HellaSwag (Zellers et al. 2019) has them; the file may
-// be gzipped. DataError names a line that is not.
+// Reads one JSON object per line with "ctx", "endings" and "label", as in HellaSwag (Zellers et al. 2019); the file may
+// be gzipped. DataError names a line that is no such object.
 std::vector<ChoiceQuestion> read_choice_questions(const fs::path& path);
 
 // The ending that a model finds likeliest, by three measures.
@@ -38,8 +38,8 @@ struct ChoiceReport {
 };
 void to_json(nlohmann::ordered_json& json, const ChoiceReport& report);
 
-// Every ending is scored after its context, with a space between them that belongs to the ending. DataError if an
-// ending is longer than the model's positions. Collective; the same report on every rank.
+// Scores every ending after its context, with a space between them that belongs to the ending. DataError if an ending
+// is longer than the model's positions. Collective; every rank returns the same report.
 ChoiceReport answer_choices(const LoadedModel& loaded, const std::vector<ChoiceQuestion>& questions);
 
 }  // namespace weft

@@ -32,7 +32,7 @@ void to_json(nlohmann::json& json, const RescoredPair& pair) {
           {"score", pair.score}};
 }
 
-// A search that is forced all the way chooses nothing, and scores as any other.
+// A search whose tokens are all forced makes no choice, and computes the same scores as any other search.
 std::vector<RescoredPair> rescore(const TextGenerator& generator, const std::vector<std::string>& sources,
                                   const std::vector<std::string>& translations, const SearchConfig& config,
                                   int64_t first) {
@@ -45,7 +45,7 @@ std::vector<RescoredPair> rescore(const TextGenerator& generator, const std::vec
       if (!is_blank(sources[i])) source = encode_source(sources[i], generator.source_tokenizer, generator.job.data);
       check_fits("source", source.size(), longest);
       auto& forced = sentences.prefixes.emplace_back(generator.target_tokenizer.encode(translations[i]));
-      // The start token takes a position, the end token, which is never fed, none.
+      // The start token takes a position; the end token, which is never fed, takes none.
       check_fits("translation", forced.size(), longest - 1);
       forced.push_back(end);
     } catch (const DataError& error) {

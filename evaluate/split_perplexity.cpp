@@ -12,13 +12,13 @@ namespace weft {
 
 namespace {
 
-// Takes scored tokens in their order.
+// Counts the text of scored tokens, which are added in their order.
 class TextCounter {
  public:
   explicit TextCounter(const Tokenizer& tokenizer)
       : tokenizer_(tokenizer), unknown_(tokenizer.special(SpecialRole::Unk)) {}
 
-  // Specials but the unknown one end a text.
+  // Every special token except the unknown token ends a text.
   void add(std::span<const int32_t> ids) {
     const auto ends_text = [&](int32_t id) { return tokenizer_.is_special(id) && id != unknown_; };
     if (unknown_) text_.unknown += std::ranges::count(ids, *unknown_);
@@ -47,7 +47,7 @@ ScoredText scored_text(const Dataset& split, const Tokenizer& tokenizer, const E
   const bool stream = split.header().kind == DatasetKind::Stream;
   TextCounter counter(tokenizer);
   constexpr size_t kTokensAtOnce = 1 << 16;
-  std::vector<int32_t> ids;  // a stream's tokens: its windows score one after another
+  std::vector<int32_t> ids;  // tokens of a stream, whose windows are scored one after another
   for (int64_t step = 0; step < plan->steps_per_epoch(0); ++step) {
     beat();
     for (const PlannedSequence& s : plan->step(0, step).sequences) {
@@ -84,7 +84,7 @@ SplitPerplexity split_perplexity(const LoadedModel& loaded, const std::shared_pt
   const ScoredText text = scored_text(*split, *loaded.target_tokenizer, evaluation, [&] { heartbeat.beat(); });
   PerplexitySums sums{.nll = loss.nll, .tokens = loss.targets};
   if (text.unknown == 0) sums.words = text.size.words(), sums.bytes = text.size.bytes();
-  // Targets of pairs have both ends; in a stream the specials between texts are targets like any other token.
+  // Targets of pairs have a start and an end token; in a stream the specials between texts are targets like any other.
   PerplexityProtocol protocol{.bos_fed = true, .eos_scored = true};
   if (split->header().kind == DatasetKind::Stream) {
     protocol = {.context = context,

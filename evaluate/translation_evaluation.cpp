@@ -59,7 +59,7 @@ TranslationReport TranslationEvaluation::measure(Transformer& model, const std::
     }
   }
   const CorpusScore found(metric_, translations, references_);
-  // All ranks take rank 0's score: what is decided by it must be decided alike.
+  // All ranks take rank 0's score, since all must decide the same from it.
   std::array<double, 1> score{mesh.world().rank() == 0 ? found.score() : 0};
   mesh.world().all_reduce_host(score, ReduceOp::Sum);
   report.score = score[0], report.signature = found.signature();

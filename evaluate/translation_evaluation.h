@@ -24,15 +24,15 @@ struct TranslationReport {
   bool given_up = false;  // give_up() returned true: there is no score
 };
 
-// A model's translations of the validation split while it learns, scored by evaluation.metric of its job: the same
-// figure as `weft evaluate` finds with the same search, pairs and settings of the metric.
+// Translates the validation split during training and scores the translations by the job's evaluation.metric. The
+// figure equals that of `weft evaluate` with the same search, pairs and settings of the metric.
 class TranslationEvaluation {
  public:
-  // The job must outlive it. Reads the references, which the split must hold (check_validation_text).
+  // The job must outlive this object. Reads the references, which the split must hold (check_validation_text).
   TranslationEvaluation(const JobConfig& job, std::shared_ptr<const Dataset> valid,
                         std::shared_ptr<const Tokenizer> source, std::shared_ptr<const Tokenizer> target);
-  // Collective over the model's mesh: replicas share the pairs, and the report is the same on every rank. `give_up` is
-  // asked on all ranks alike, before every other batch of pairs; it must return the same to all.
+  // Collective over the model's mesh: replicas share the pairs, and every rank returns the same report. All ranks call
+  // `give_up` before every second batch of pairs; it must return the same on all ranks.
   TranslationReport measure(Transformer& model, const std::function<bool()>& give_up = {}) const;
 
  private:
@@ -41,7 +41,7 @@ class TranslationEvaluation {
   std::shared_ptr<const Metric> metric_;
   std::shared_ptr<const Dataset> valid_;
   std::shared_ptr<const Tokenizer> source_, target_;
-  std::vector<std::vector<std::string>> references_;  // a single stream
+  std::vector<std::vector<std::string>> references_;  // a single list: one reference per pair
 };
 
 }  // namespace weft

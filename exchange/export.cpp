@@ -49,7 +49,7 @@ ModelToExport model_of(const Checkpoint& checkpoint, std::optional<StoredType> d
           .dtype = dtype.value_or(kept_dtype(manifest.provenance))};
 }
 
-// Every tensor of the checkpoint goes somewhere, and everything there comes from somewhere.
+// Checks that every tensor of the checkpoint has a place in the export, and every exported tensor a source.
 void check_complete(const Checkpoint& checkpoint, const ExportPlan& plan) {
   std::map<std::string, Shape> stored;
   for (const auto& [name, shape] : checkpoint.tensors()) stored.emplace(name, shape);

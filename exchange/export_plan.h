@@ -24,12 +24,12 @@ struct ModelToExport {
   StoredType dtype = StoredType::F32;
 };
 
-// A tensor there, made of one here. If that `may_be_absent` and the checkpoint lacks it, the tensor there is zeros.
+// An exported tensor and its source in weft. If the source `may_be_absent` and the checkpoint lacks it, zeros result.
 struct ExportedTensor {
   std::string theirs;
   Shape their_shape;
   std::string ours;
-  Shape shape;  // our tensor's
+  Shape shape;  // the shape of `ours`
   std::function<void(std::span<const float> ours, std::span<float> theirs)> convert;
   bool may_be_absent = false;
 };
@@ -38,20 +38,20 @@ struct ExportPlan {
   std::string architecture;
   std::string weights = "model.safetensors";
   bool adapters_alone = false;               // false: every tensor of the checkpoint must have a place
-  std::map<std::string, std::string> files;  // texts by name
+  std::map<std::string, std::string> files;  // contents by file name
   std::vector<ExportedTensor> tensors;
 };
 
-// Name and shape of every parameter of a model, its adapters among them.
+// The name and shape of every parameter of a model, including its adapters.
 std::vector<std::pair<std::string, Shape>> parameters_of(const ModelSpec& spec);
-// The same model with every bias that a product or a norm can have.
+// `config` with every bias that a product or a norm can have.
 TransformerConfig with_all_biases(TransformerConfig config);
 
 ExportPlan plan_gpt2(const ModelToExport& model);
 ExportPlan plan_gpt2_adapter(const ModelToExport& model);
 ExportPlan plan_marian(const ModelToExport& model);
 ExportPlan plan_own_layout(const ModelToExport& model);
-// "model.norm_placement: it has post, not pre": why a translation model is not a MarianMT. Nothing if it is one.
+// "model.norm_placement: it has post, not pre": why a translation model is not a MarianMT; nullopt if it is one.
 std::optional<std::string> why_not_marian(const ModelToExport& model);
 
 }  // namespace weft

@@ -14,8 +14,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The product of GPT-2 that an adapter of ours belongs to: "transformer.h.3.attn.c_attn", and how its outputs lie
-// there.
+// The GPT-2 product that a weft adapter belongs to, "transformer.h.3.attn.c_attn", and the form in which GPT-2 stores
+// its outputs.
 struct AdaptedProduct {
   std::string name;
   Gpt2Form form;
@@ -28,7 +28,7 @@ AdaptedProduct adapted_product(const ModelToExport& model, std::string_view adap
   return {std::string(kGpt2Prefix) + place->name.substr(0, place->name.rfind('.')), place->form};
 }
 
-// B [outputs, rank]: the outputs in GPT-2's order. What holds a weight there is transposed; B is not.
+// Writes B [outputs, rank] with the outputs in GPT-2's order. GPT-2's weights are transposed, but B is not.
 void outputs_in_order(Gpt2Form form, const Shape& shape, std::span<const float> ours, std::span<float> theirs) {
   if (form != Gpt2Form::Qkv) return static_cast<void>(std::ranges::copy(ours, theirs.begin()));
   std::vector<float> transposed(ours.size());
@@ -39,7 +39,7 @@ void outputs_in_order(Gpt2Form form, const Shape& shape, std::span<const float> 
   }
 }
 
-// The keys of lora that adapter_config.json holds; any other must have its default.
+// Checks that every key of lora that adapter_config.json does not hold has its default.
 void check_is_peft(const LoraConfig& lora, const std::string& where) {
   const LoraConfig there{.rank = lora.rank, .alpha = lora.alpha, .dropout = lora.dropout, .targets = lora.targets};
   for (const ConfigChange& other : config_changes(there, lora)) {

@@ -20,13 +20,13 @@ struct ActivationName {
   std::string_view theirs;
   Activation ours;
 };
-// The first name of each activation is the one that is written. All of the tanh forms are the same function.
+// The first name of each activation is the one that is written. All tanh forms are the same function.
 constexpr std::array kActivations = {
     ActivationName{"gelu_new", Activation::GeluTanh}, ActivationName{"gelu_pytorch_tanh", Activation::GeluTanh},
     ActivationName{"gelu_fast", Activation::GeluTanh}, ActivationName{"gelu", Activation::Gelu},
     ActivationName{"relu", Activation::Relu}};
 
-// The fields of one file by name; an absent one has the default of GPT-2's configuration.
+// The fields of one file by name; an absent field has the default of GPT-2's configuration.
 class Fields {
  public:
   explicit Fields(const fs::path& path) : where_(path.string()), json_(parse_json(read_file(path), where_, 16)) {
@@ -87,18 +87,18 @@ Activation activation_from(const Fields& fields) {
   fields.refuse("activation_function", "weft has gelu_new, gelu_pytorch_tanh, gelu_fast, gelu and relu");
 }
 
-// Nothing: GPT-2 has no such activation.
+// nullopt: GPT-2 has no such activation.
 std::optional<std::string_view> activation_name(Activation activation) {
   const auto at = std::ranges::find(kActivations, activation, &ActivationName::ours);
   return at == kActivations.end() ? std::nullopt : std::optional(at->theirs);
 }
 
-// Whether the logits' weight is the embedding's. There is one stack, so all tables are these two.
+// Whether the output product has the embedding's weight. There is one stack, so there are no tables but these two.
 constexpr EnumTable<Tying, bool> kTied = {{Tying::None, false}, {Tying::Output, true}, {Tying::All, true}};
 
-// The GPT-2 that comes nearest to a model. TransformerConfig's defaults are a GPT-2; what may differ is listed here,
-// because config.json says it or because it changes nothing that a trained model computes. A key that is not listed
-// must have its default.
+// The GPT-2 that comes nearest to a model. TransformerConfig's defaults are a GPT-2; the keys listed here may differ,
+// because config.json states them or because they change nothing that a trained model computes. A key that is not
+// listed must have its default.
 TransformerConfig nearest_gpt2(const TransformerConfig& m) {
   TransformerConfig gpt2{.layers = m.layers,
                          .width = m.width,
@@ -109,9 +109,9 @@ TransformerConfig nearest_gpt2(const TransformerConfig& m) {
                          .embedding_width = m.width,
                          .max_length = m.max_length,
                          .norm_epsilon = m.norm_epsilon,
-                         .sinusoid_form = m.sinusoid_form,  // positions are learned
+                         .sinusoid_form = m.sinusoid_form,  // has no effect, since positions are learned
                          .sinusoid_base = m.sinusoid_base,
-                         .bias = m.bias,  // biases that are not there are zeros
+                         .bias = m.bias,  // missing biases are written as zeros
                          .norm_bias = m.norm_bias,
                          .tying = m.tying,
                          .dropout = {.embedding = m.dropout.embedding,

@@ -21,13 +21,13 @@
 namespace weft {
 namespace {
 
-// The file and tensor that a tensor of the checkpoint is made of.
+// The stored tensor from which a tensor of the checkpoint is made, and its form.
 struct Source {
   const SafetensorsModel::Place* place = nullptr;
   Gpt2Form form = Gpt2Form::Same;
 };
 
-// A job that holds the model and nothing else. Sizes and probabilities out of range are errors of config.json.
+// A job that holds the model and nothing else. Sizes and probabilities out of range count as errors of config.json.
 JobConfig job_of(const fs::path& directory, const TransformerConfig& model) {
   const fs::path absolute = fs::absolute(directory / "").lexically_normal().parent_path();
   JobConfig job{.name = absolute.filename().string(), .model = model, .batch = {.sequences = 1}};
@@ -50,7 +50,7 @@ class Gpt2Weights {
 
   const std::vector<WholeTensor>& tensors() const { return tensors_; }
   void read(const WholeTensor& tensor, std::span<float> into) const;
-  // "F32" or "BF16" if all tensors are that, else "mixed".
+  // "F32" or "BF16" if all tensors have that type, else "mixed".
   std::string dtype() const;
   const SafetensorsModel& files() const { return files_; }
 
@@ -64,7 +64,7 @@ class Gpt2Weights {
   SafetensorsModel files_;
   std::string prefix_;
   std::vector<WholeTensor> tensors_;
-  std::map<std::string, Source> sources_;  // by weft's name
+  std::map<std::string, Source> sources_;  // by weft's parameter name
 };
 
 Gpt2Weights::Gpt2Weights(const fs::path& directory, const Gpt2Config& config)
@@ -118,7 +118,7 @@ void Gpt2Weights::check_head(const SafetensorsModel::Place& head, const Safetens
   }
 }
 
-// Whatever is there besides the model's parameters.
+// Checks the stored tensors that are no parameters of the model: only a tied head and causal masks are allowed.
 void Gpt2Weights::check_others(const Gpt2Config& config) const {
   std::set<const SafetensorsModel::Place*> used;
   for (const auto& [name, source] : sources_) used.insert(source.place);

@@ -18,7 +18,7 @@ constexpr std::array kOutside = {Rule{"decoder.embedding.tokens", "wte.weight"},
                                  Rule{"decoder.embedding.positions", "wpe.weight"},
                                  Rule{"decoder.final_norm.weight", "ln_f.weight"},
                                  Rule{"decoder.final_norm.bias", "ln_f.bias"}, Rule{"output.weight", kGpt2Head}};
-// Names within block N: decoder.N. here, h.N. there.
+// Names within block N: behind decoder.N. in weft, behind h.N. in GPT-2.
 constexpr std::array kBlock = {Rule{"attention_norm.weight", "ln_1.weight"},
                                Rule{"attention_norm.bias", "ln_1.bias"},
                                Rule{"attention.qkv.weight", "attn.c_attn.weight", Gpt2Form::Qkv},
@@ -32,7 +32,7 @@ constexpr std::array kBlock = {Rule{"attention_norm.weight", "ln_1.weight"},
                                Rule{"ffn.down.weight", "mlp.c_proj.weight", Gpt2Form::Transposed},
                                Rule{"ffn.down.bias", "mlp.c_proj.bias"}};
 
-// "3" and "ffn.up.weight" of "decoder.3.ffn.up.weight" behind "decoder."; nothing if it names no block.
+// "3" and "ffn.up.weight" of "decoder.3.ffn.up.weight" behind "decoder."; nullopt if a name is outside all blocks.
 struct InBlock {
   std::string_view number, rest;
 };
@@ -44,10 +44,10 @@ std::optional<InBlock> in_block(std::string_view name, std::string_view prefix) 
   return InBlock{name.substr(0, digits), name.substr(digits + 1)};
 }
 
-// A product's weight or bias as a matrix, here [out, in] and there [in, out], and which column there is which row here.
+// A product's weight or bias as a matrix, [out, in] in weft and [in, out] in GPT-2, and GPT-2's column of a weft row.
 struct Transposition {
   int64_t out = 0, in = 0;
-  int64_t heads = 0, features = 0;  // Qkv: of each head; else 0
+  int64_t heads = 0, features = 0;  // Qkv: number of heads, features of each head; else 0
 
   Transposition(Gpt2Form form, const Shape& shape) {
     const bool qkv = form == Gpt2Form::Qkv, bias = qkv && shape.rank() == 3;

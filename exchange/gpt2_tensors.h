@@ -12,9 +12,9 @@ namespace weft {
 
 enum class Gpt2Form : uint8_t {
   Same,        // element for element
-  Transposed,  // [out, in] here, a "Conv1D" [in, out] there
-  // Queries, keys and values: (heads, 3, head_dim, in) here, so that a share of the heads is a piece of memory;
-  // [in, 3 x heads x head_dim] there, all queries first. Biases alike, without `in`.
+  Transposed,  // [out, in] in weft, a "Conv1D" [in, out] in GPT-2
+  // Queries, keys and values: (heads, 3, head_dim, in) in weft, so that a share of the heads is one piece of memory;
+  // [in, 3 x heads x head_dim] in GPT-2, all queries first. Biases have no `in`.
   Qkv,
 };
 
@@ -26,14 +26,14 @@ struct Gpt2Place {
 inline constexpr std::string_view kGpt2Prefix = "transformer.";
 inline constexpr std::string_view kGpt2Head = "lm_head.weight";
 
-// "decoder.3.ffn.up.weight" is at {"h.3.mlp.c_fc.weight", Transposed}. Nothing if GPT-2 has no such parameter.
+// "decoder.3.ffn.up.weight" is at {"h.3.mlp.c_fc.weight", Transposed}. nullopt if GPT-2 has no such parameter.
 std::optional<Gpt2Place> gpt2_place(std::string_view parameter);
 // Whether `name` (without prefix) is a causal mask, which early versions stored with the weights.
 bool is_gpt2_mask(std::string_view name);
 
-// The shape there of a parameter with this shape here.
+// GPT-2's shape for a parameter whose shape in weft is `shape`.
 Shape gpt2_shape(const Shape& shape, Gpt2Form form);
-// Copies a whole tensor; `shape` is the one here.
+// Copy a whole tensor; `shape` is its shape in weft.
 void from_gpt2(Gpt2Form form, const Shape& shape, std::span<const float> theirs, std::span<float> ours);
 void to_gpt2(Gpt2Form form, const Shape& shape, std::span<const float> ours, std::span<float> theirs);
 

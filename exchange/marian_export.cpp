@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A translation model as MarianMTModel of `transformers`: post-norm blocks, sinusoidal positions with all sines before
-// all cosines, one table for source, target and output. Other translation models keep weft's own layout.
+// Exports a translation model as MarianMTModel of `transformers`: post-norm blocks, sinusoidal positions with all sines
+// before all cosines, one table for source, target and output. Other translation models keep weft's own layout.
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -17,8 +17,8 @@
 namespace weft {
 namespace {
 
-// The names of both programs within a block, and which part of a fused product goes there: of queries, keys and values,
-// or of keys and values. parts 0: the whole.
+// A tensor's names in weft and in MarianMT within a block, and the part of a fused product that MarianMT stores under
+// its name: of queries, keys and values, or of keys and values. parts 0: the whole tensor.
 struct Rule {
   std::string_view ours, theirs;
   int64_t part = 0, parts = 0;
@@ -39,7 +39,7 @@ constexpr std::array kBlock = {Rule{"attention.qkv", "self_attn.q_proj", 0, 3},
 
 void copy(std::span<const float> ours, std::span<float> theirs) { std::ranges::copy(ours, theirs.begin()); }
 
-// (heads, parts, head_dim[, in]) here; (heads x head_dim[, in]) there, for each part.
+// The part of a tensor: (heads, parts, head_dim[, in]) in weft, (heads x head_dim[, in]) per part in MarianMT.
 ExportedTensor part_of(const Rule& rule, const Shape& shape) {
   const int64_t rows = shape[0] * shape[2], in = shape.rank() == 4 ? shape[3] : 1, piece = shape[2] * in;
   require<InternalError>(shape[1] == rule.parts, "{} has {} parts", rule.ours, shape[1]);
@@ -110,7 +110,7 @@ std::string config_json(const ModelToExport& model, const SideSpecials& target, 
   return json.dump(2) + "\n";
 }
 
-// Their search must write no special token but the end, as weft's does.
+// MarianMT's search must generate no special token except the end token, as in weft.
 std::string generation_json(const ModelToExport& model, const SideSpecials& target, int32_t pad) {
   nlohmann::ordered_json never = nlohmann::ordered_json::array();
   std::set<int32_t> suppressed;
@@ -128,8 +128,8 @@ std::string generation_json(const ModelToExport& model, const SideSpecials& targ
   return json.dump(2) + "\n";
 }
 
-// The MarianMT that comes nearest to a model: what may differ there is the model's own. A key that is not listed
-// must have its default.
+// The MarianMT that comes nearest to a model: the keys that MarianMT can vary are the model's own. A key that is not
+// listed must have its default.
 TransformerConfig nearest_marian(const TransformerConfig& m) {
   return {.layers = m.layers,
           .encoder_layers = m.encoder_layers,
@@ -147,7 +147,7 @@ TransformerConfig nearest_marian(const TransformerConfig& m) {
           .sinusoid_form = SinusoidForm::Halves,
           .sinusoid_base = 10000,
           .activation = m.activation,
-          .bias = m.bias,  // biases that are not there are zeros
+          .bias = m.bias,  // missing biases are written as zeros
           .norm_bias = m.norm_bias,
           .output_bias = m.output_bias,
           .tying = Tying::All,

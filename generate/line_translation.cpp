@@ -31,7 +31,7 @@ class LineEncoder {
  public:
   LineEncoder(const TextGenerator& generator, LongLines long_lines) : generator_(generator), long_lines_(long_lines) {}
 
-  // Every rank encodes all lines of a batch, so that all of them find the same wrong.
+  // Every rank encodes all lines of a batch, so that all ranks throw the same error for a bad line.
   Sentences encode(const LineBatch& batch) {
     Sentences sentences{.first = batch.first};
     for (size_t i = 0; i < batch.lines.size(); ++i) {
@@ -95,7 +95,7 @@ TranslatedLines translate_lines(const TextGenerator& generator, const SearchConf
   TranslatedLines done;
   LineBatch batch;
   std::vector<NBest> found;
-  // Rank 0's work between two batches, broadcast in one message: whether it could write, and the next lines.
+  // Rank 0 writes a batch and reads the next one; one broadcast carries the lines that it read, or its error.
   const auto write_and_read = [&] {
     if (!batch.lines.empty()) write(batch, found);
     return packed(read());

@@ -6,7 +6,7 @@
 namespace weft {
 namespace {
 
-// Bytes of the line end that a text begins with; 0 if it begins with none.
+// Bytes of the line end at the beginning of a text; 0 if the text does not begin with a line end.
 size_t line_end(std::string_view text) {
   if (text.starts_with("\r\n")) return 2;
   const char c = text.front();

@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-// Results of all ranks of an axis, of which each holds every size()-th.
+// Gathers the results of all ranks of an axis, where each rank holds every size()-th result.
 std::vector<NBest> interleave(Communicator& axis, std::vector<NBest> mine, size_t total) {
   if (axis.size() == 1) return mine;
   const auto packed = nlohmann::json::to_msgpack(mine);

@@ -8,9 +8,9 @@
 
 namespace weft {
 
-// Sentences to be translated, as the token ids that preparation makes of them (encode_source). An empty one has an
-// empty translation. Sentence i of these is input number first + i x step of the text that they are a part of: what is
-// sampled for it depends on that number, and not on how a text is divided.
+// Sentences to translate, as the token ids that preparation makes of sources (encode_source). An empty sentence has an
+// empty translation. Sentence i is input number first + i x step of the whole text: sampling for it depends on that
+// number, and not on how the text is divided.
 struct Sentences {
   std::vector<std::vector<int32_t>> sources;
   std::vector<std::vector<int32_t>> prefixes = {};  // tokens that each translation begins with; empty: no prefixes
@@ -24,25 +24,25 @@ struct TextGenerator {
   const JobConfig& job;
   const Tokenizer& source_tokenizer;
   const Tokenizer& target_tokenizer;
-  EncodeOptions prompts = {};  // how texts to be continued are read
+  EncodeOptions prompts = {};  // how prompts are encoded
 
   std::vector<NBest> generate(const std::vector<std::string>& texts, const SearchConfig& search,
                               const SearchListener& listener = {}) const;
-  // DataError if a source is longer than the model's positions.
+  // Throws DataError if a source is longer than the model's positions.
   std::vector<NBest> translate(Sentences sentences, const SearchConfig& search,
                                const SearchListener& listener = {}) const;
-  // A text that a stop string ended is cut before it.
+  // The text of a hypothesis, cut before the stop string that ended it, if one did.
   std::string text(const Hypothesis& hypothesis, std::span<const std::string> stop_strings = {}) const;
 
   // encode_prompt() with `prompts`.
   std::vector<int32_t> prompt(const std::string& text) const;
 };
 
-// The tokens fed for a text that is to be continued; for an empty one the end token, which also begins a document.
-// DataError if it is empty and the tokenizer has no end token.
+// The tokens of a text to continue; for an empty text the end token, which also begins a document.
+// Throws DataError if the text is empty and the tokenizer has no end token.
 std::vector<int32_t> encode_prompt(const std::string& text, const Tokenizer& tokenizer,
                                    const EncodeOptions& options = {});
-// A sentence to be translated, as preparation makes sources; nothing of an empty one.
+// A sentence to translate, encoded as preparation encodes sources; an empty sentence has no tokens.
 std::vector<int32_t> encode_sentence(const std::string& text, const Tokenizer& tokenizer, const DataConfig& data);
 
 // The generator of a loaded model, which must outlive it.

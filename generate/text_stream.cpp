@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-// Bytes of the text without a character at its end that further bytes may complete.
+// Bytes of the text before a last character that further bytes may complete.
 size_t whole_characters(std::string_view text) {
   for (size_t back = 1; back <= std::min<size_t>(3, text.size()); ++back) {
     const char* at = text.data() + text.size() - back;
@@ -18,7 +18,7 @@ size_t whole_characters(std::string_view text) {
   return text.size();
 }
 
-// Bytes of the text without an end that a stop string may begin with.
+// Bytes of the text before an end that may be the beginning of a stop string.
 size_t before_stop(std::string_view text, std::span<const std::string> stop_strings) {
   size_t end = text.size();
   for (const std::string& stop : stop_strings) {
@@ -44,7 +44,7 @@ bool ends_in_stop(const Tokenizer& tokenizer, std::span<const int32_t> tokens,
   size_t longest = 0;
   for (const std::string& stop : stop_strings) longest = std::max(longest, stop.size());
   if (longest == 0 || tokens.empty()) return false;
-  // The last token and, before it, enough tokens for all but one byte of the longest.
+  // Decode the last token and, before it, enough tokens for all but one byte of the longest stop string.
   const size_t last = tokenizer.decode(tokens.last(1), {.continues = true}).size();
   for (size_t count = std::min(tokens.size(), longest + 1);; count = std::min(tokens.size(), 2 * count)) {
     const std::string tail = tokenizer.decode(tokens.last(count), {.continues = true});

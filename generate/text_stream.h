@@ -9,11 +9,11 @@
 
 namespace weft {
 
-// Where the first of the stop strings begins in a text; npos if none is there.
+// Where the first of the stop strings begins in a text; npos if the text holds none.
 size_t first_stop(std::string_view text, std::span<const std::string> stop_strings);
 
-// Whether the last token of a text completed one of the stop strings. Only as many tokens are decoded as such a string
-// can reach back over.
+// Whether the last token of a text completed one of the stop strings. Decodes only as many tokens as a stop string can
+// span.
 bool ends_in_stop(const Tokenizer& tokenizer, std::span<const int32_t> tokens,
                   std::span<const std::string> stop_strings);
 
@@ -23,7 +23,7 @@ class TextStream {
  public:
   TextStream(const Tokenizer& tokenizer, std::vector<std::string> stop_strings)
       : tokenizer_(tokenizer), stop_strings_(std::move(stop_strings)) {}
-  // The characters that can be shown now and could not before. `tokens`: all of the text so far.
+  // The characters that can be shown now and could not be before. `tokens`: all tokens of the text so far.
   std::string grow(std::span<const int32_t> tokens);
   // The rest of the finished text.
   std::string finish(std::string_view text);

@@ -11,13 +11,13 @@
 namespace weft {
 namespace {
 
-// Whether `key` is `section`, or lies within it.
+// Whether `key` is `section` or lies within it.
 bool within(std::string_view key, std::string_view section) {
   return key.starts_with(section) && (key.size() == section.size() || key[section.size()] == '.');
 }
 
-// As `job`, with the datasets that it mixes where `now` says that they lie: what they hold is compared, as that of
-// data.directory is (Resume), and not where. Alone, a dataset has no share.
+// Returns `job` with the directories of the mixture in `now`: the contents of datasets are compared, as those of
+// data.directory are (Resume), and not their paths. Without a mixture, the weight of the only dataset means nothing.
 JobConfig with_directories_of(const JobConfig& now, JobConfig job) {
   auto& mixture = job.data.mixture;
   if (mixture.size() != now.data.mixture.size()) return job;

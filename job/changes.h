@@ -12,11 +12,11 @@ namespace weft {
 struct ResumeChanges {
   std::vector<ConfigChange> harmless;  // keys that cannot change what is computed: paths, logs, layout, timeouts
   std::vector<ConfigChange> allowed;   // keys that change training, named in `allow_changes` of the new job
-  std::vector<ConfigChange> refused;   // keys that change training and are not
+  std::vector<ConfigChange> refused;   // keys that change training and are not named there
 };
 ResumeChanges resume_changes(const JobConfig& checkpoint, const JobConfig& now);
 
-// What the declaration of `key` in fields() says that another value of it affects; Training for a key that no field
+// What another value of `key` affects, as the key's declaration in fields() says; Training for a key that no field
 // declares.
 Affects affected_by(const std::string& key);
 
@@ -26,13 +26,13 @@ bool changes_training(const std::string& key);
 // True if evaluations of the validation split before and after another value of `key` cannot be compared.
 bool changes_evaluation(const std::string& key);
 
-// `allow_changes` names the key or a section that it lies in.
+// Whether `allow_changes` names the key or a section that contains it.
 bool overrides(const JobConfig& job, const std::string& key);
 
-// A line for each: "\n  KEY: BEFORE -> AFTER".
+// One line per change: "\n  KEY: BEFORE -> AFTER".
 std::string list_changes(const std::vector<ConfigChange>& changes);
 
-// ConfigError that names each refused key with both values and what to do instead; does nothing if none is refused.
+// Throws ConfigError naming each refused key with both values and what to do instead; does nothing if none is refused.
 void refuse_changes(const std::vector<ConfigChange>& refused, const std::string& checkpoint);
 
 }  // namespace weft

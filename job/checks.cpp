@@ -21,7 +21,7 @@ class Problems {
   void add_if(bool wrong, fmt::format_string<Args...> format, Args&&... args) {
     if (wrong) list_.push_back(fmt::format(format, std::forward<Args>(args)...));
   }
-  // The check() of a section throws its first finding.
+  // Adds the error that the check() of a section throws for its first finding.
   template <class Check>
   void from(Check&& check) {
     try {
@@ -37,7 +37,7 @@ class Problems {
   std::vector<std::string> list_;
 };
 
-// "1, 2, 3, 4, 6, 12": what a size may be divided by, the nearest 12 of them to `near`.
+// "1, 2, 3, 4, 6, 12": the divisors of a size, at most the 12 nearest to `near`.
 std::string divisors_near(int64_t size, int64_t near) {
   std::vector<int64_t> all;
   for (int64_t d = 1; d <= size && d <= (1 << 16); ++d) {
@@ -56,7 +56,7 @@ void check_name(const JobConfig& job, Problems& problems) {
                   "name: '{}' is not the name of a folder under runs/; use letters, digits, - and _", job.name);
 }
 
-// "Built without", and never "unknown": the key is right, but this build does not support it.
+// Reports "built without", and never "unknown": the key is right, but this build does not support it.
 void check_device(const JobConfig& job, Problems& problems) {
   problems.add_if(job.device == DeviceChoice::Cuda && !cuda_devices().built,
                   "device: cuda needs CUDA, and this weft is built without it; rebuild it with -DWEFT_CUDA=ON "
@@ -65,7 +65,7 @@ void check_device(const JobConfig& job, Problems& problems) {
                   "parallel.share_device: it applies to CUDA devices only; set it to false, or device to cuda");
 }
 
-// Keys that no part of the job would read.
+// Reports keys that no part of the job would read.
 void check_products(const JobConfig& job, Problems& problems) {
   const TrainConfig& train = job.train;
   problems.add_if(train.tf32 && train.precision != Precision::Fp32,

@@ -18,12 +18,12 @@
 namespace weft {
 namespace {
 
-// What a job takes over, and where its tokenizers lie.
+// The job of the checkpoint that a job begins from, and the paths of its tokenizers.
 struct Inherited {
   std::string from;  // for messages
   JobConfig job;
   std::string tokenizer_file, target_tokenizer_file;
-  std::optional<uint64_t> tokenizer_hash;  // of the source's, if the checkpoint is there
+  std::optional<uint64_t> tokenizer_hash;  // hash of the source tokenizer, if the checkpoint exists
 };
 
 uint64_t attachment_hash(const CheckpointManifest& manifest, const char* name) {
@@ -48,7 +48,7 @@ Inherited inherited_from(const fs::path& path) {
   return inherited;
 }
 
-// The job's own run, begun from the same place, knows what it took over from there.
+// The latest checkpoint of the job's own run stores what the run took over, if it began from the same place.
 std::optional<Inherited> inherited_before(const JobConfig& job) {
   const std::vector<fs::path> saved = checkpoints_at(job.run_directory());
   if (saved.empty()) return std::nullopt;

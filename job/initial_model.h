@@ -6,13 +6,13 @@
 
 namespace weft {
 
-// The checkpoint that train.init_from means: itself, or the latest of a run's directory. Its checksums are compared
-// when its weights are read. DataError if there is none.
+// The checkpoint that train.init_from names: the path itself, or the latest one of a run directory. Its checksums are
+// compared when its weights are read. DataError if there is no checkpoint.
 fs::path initial_checkpoint(const fs::path& init_from);
 
-// `job` as `tree` says it, with what it leaves to the checkpoint that it begins from (train.init_from): task, model and
+// The job of `tree`, with what it leaves to the checkpoint that it begins from (train.init_from): task, model and
 // tokenizer. ConfigError naming every key that contradicts it; dropout and the way weights are drawn are the job's own.
-// If that checkpoint is gone, but the job's run has checkpoints, these know the same.
+// If that checkpoint is gone, the latest checkpoint of the job's own run, if any, supplies what is left out.
 JobConfig with_initial_model(const JobConfig& job, const ConfigValue& tree);
 
 }  // namespace weft

@@ -17,7 +17,7 @@
 
 namespace weft {
 
-// Everything that a job file may say (docs/configuration.md). The same struct is stored in checkpoints as YAML.
+// Everything that a job file may set (docs/configuration.md). The same struct is stored in checkpoints as YAML.
 struct JobConfig {
   std::string name = "job";
   Task task = Task::Gpt;
@@ -76,21 +76,21 @@ struct JobConfig {
   TextJob text() const { return {.data = data, .tokenizer = tokenizer, .target_tokenizer = target_tokenizer}; }
 };
 
-// The job with what it leaves to other keys filled in: batch.context_length of a language model. All other rooms take
-// resolved jobs, as load_job() and parse_stored_job() give them.
+// The job with the keys filled in that default to other keys: batch.context_length of a language model. All other rooms
+// take resolved jobs, as load_job() and parse_stored_job() return them.
 JobConfig resolved(JobConfig job);
 
-// A job file with what it extends, the overrides "a.b=value", and what it takes over from the checkpoint that it begins
-// from (job/initial_model.h); resolved, then checked as by check_job(). ConfigError listing everything that cannot be
-// read, or else everything that does not fit together, each with its place in the file; DataError if that checkpoint
-// cannot be read.
+// Loads a job file with the files it extends, the overrides "a.b=value", and what it takes over from the checkpoint
+// that it begins from (job/initial_model.h); resolved, then checked as by check_job(). ConfigError listing everything
+// that cannot be read, or else everything that does not fit together, each with its place in the file; DataError if
+// that checkpoint cannot be read.
 JobConfig load_job(const std::string& path, const std::vector<std::string>& overrides = {});
 
-// For messages: where the job file, or what overrides it, says a key or else the section that it belongs to:
-// "job.yaml:3:5: "; nothing if neither is there.
+// For messages: the place at which the job file or an override sets a key, or the innermost section around it that is
+// set: "job.yaml:3:5: "; "" if neither is set.
 std::string place_of_key(std::string_view key, const std::string& path, const std::vector<std::string>& overrides);
 
-// The same for preparing text: the other sections are read, not checked, and may be missing.
+// Loads a job for preparing text: the other sections are read, not checked, and may be missing.
 JobConfig load_job_of_text(const std::string& path, const std::vector<std::string>& overrides = {});
 
 // `defaults` changed by the overrides "a.b=value", resolved and not checked: for jobs that no file holds.
@@ -99,7 +99,7 @@ JobConfig job_with(JobConfig defaults, const std::vector<std::string>& overrides
 // Checks across fields that need no data, no device and no other rank. ConfigError listing every contradiction as
 // "model.heads: what is wrong; what to change".
 void check_job(const JobConfig& job);
-// The same for a job without data, tokenizer or end: task, model and batches alone.
+// Checks a job that has no data, tokenizer or end: task, model and batches alone.
 void check_shapes(const JobConfig& job);
 std::vector<std::string> job_problems(const JobConfig& job);
 std::vector<std::string> shape_problems(const JobConfig& job);

@@ -12,7 +12,7 @@ namespace weft {
 
 namespace {
 
-// The format of the packed weights: none of its own where the model computes in it anyway.
+// Returns the format of the packed weights: Own if the model computes in `weights` anyway. F32 sets fp32 precision.
 WeightFormat settle_weights(JobConfig& job, WeightFormat weights) {
   Precision& precision = job.train.precision;
   if (weights == WeightFormat::Own) return weights;
@@ -33,8 +33,8 @@ LoadedModel load_model(Context& context, Mesh& mesh, const fs::path& path, bool 
   const std::string where = manifest_path(loaded.path).string();
   loaded.job = parse_stored_job(manifest.job, where, overrides);
   const WeightFormat weights = settle_weights(loaded.job, compute.weights);
-  // The library's first algorithms, and not the run's: what a model says follows from its weights, the device and the
-  // library, whatever the run had measured when it saved them.
+  // Products use the library's first algorithms and not the run's, so that a model's output follows from its weights,
+  // the device and the library, whatever the run had measured when it saved the weights.
   set_products(context, {.tf32 = loaded.job.train.tf32});
   loaded.state = run_state_of(manifest, loaded.path);
   const CheckpointTokenizers tokenizers = checkpoint.tokenizers();

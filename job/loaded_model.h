@@ -9,19 +9,19 @@
 
 namespace weft {
 
-// A model out of a checkpoint, ready to be evaluated or to write: weights, the job that trained it, its tokenizers.
+// A model loaded from a checkpoint, ready to be evaluated or to generate: weights, the job that trained it, tokenizers.
 struct LoadedModel {
   fs::path path;
   JobConfig job;
   RunState state;
   std::unique_ptr<Transformer> model;
-  std::shared_ptr<const Tokenizer> source_tokenizer, target_tokenizer;  // the same for a language model
+  std::shared_ptr<const Tokenizer> source_tokenizer, target_tokenizer;  // identical for a language model
 };
 
-// How a model computes, where not as it was trained.
+// How a model computes, if not as it was trained.
 struct ComputeOptions {
-  // Of what its products read (model/packed_weights.h): bf16 and int8 are made of the compute weights, f32 has a bf16
-  // model compute in fp32.
+  // The format that its products read (model/packed_weights.h): bf16 and int8 are made of the compute weights; f32
+  // makes a bf16 model compute in fp32.
   WeightFormat weights = WeightFormat::Own;
 };
 

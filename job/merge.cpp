@@ -27,7 +27,7 @@ class Merge {
   }
   const std::vector<WholeTensor>& merged() const { return merged_; }
 
-  // The tensor's values, with its adapter's product added.
+  // Fills in the tensor's values, with the product of its adapter added if it has one.
   void fill(const WholeTensor& tensor, std::span<float> values) {
     const Tensor weight = read(tensor.name, tensor.shape);
     const std::string product(std::string_view(tensor.name).substr(0, tensor.name.rfind('.')));

@@ -17,7 +17,7 @@ void read_old_recompute(ConfigValue& job) {
   recompute->value.text = recompute->value.text == "true" ? "block" : "none";
 }
 
-// evaluation.translation was BLEU's alone and had two fields of BLEU, whose defaults are still the same.
+// evaluation.translation was for BLEU alone and had two fields of BLEU, whose defaults have not changed since.
 void read_old_bleu_fields(ConfigValue& job) {
   ConfigEntry* evaluation = job.find("evaluation");
   ConfigEntry* translation = evaluation ? evaluation->value.find("translation") : nullptr;

@@ -36,7 +36,7 @@ BenchJob characters() {
   return out;
 }
 
-// What the translation models share: Vaswani et al. 2017, with one vocabulary for both languages.
+// The settings that the translation models share: Vaswani et al. 2017, with one vocabulary for both languages.
 BenchJob translation(std::string name, std::string meaning, int64_t vocabulary) {
   BenchJob out{.name = std::move(name), .meaning = std::move(meaning), .vocabulary = vocabulary};
   out.job.task = Task::Translation;
@@ -67,7 +67,7 @@ BenchJob transformer_tiny() {
   return out;
 }
 
-// Base: 25,000 source and as many target tokens a step, one vocabulary of 37,000.
+// Transformer-Base: 25,000 source tokens and as many target tokens a step, one vocabulary of 37,000.
 BenchJob transformer_base() {
   BenchJob out = translation("transformer-base",
                              "Transformer-Base: 6 + 6 blocks of width 512, batches of 25,000 target tokens", 37000);

@@ -17,14 +17,14 @@ struct BenchJob {
 
 const std::vector<BenchJob>& bench_jobs();
 
-// A line for each of them, for a command's help.
+// One line per job, for a command's help.
 std::string describe_bench_jobs();
 
-// The job of a file, or without one the named model's, whose tokenizer states its vocabulary; changed by `overrides`.
-// ConfigError unless it is one of the two.
+// The job of a file, or that of a named model, whose tokenizer section states its vocabulary; changed by `overrides`.
+// ConfigError unless exactly one of `path` and `model` is given.
 JobConfig job_or_model(const std::string& path, const std::string& model, const std::vector<std::string>& overrides);
 
-// ConfigError that lists the names if there is no such job.
+// Throws ConfigError, which lists the names, if there is no such job.
 const BenchJob& find_bench_job(const std::string& name);
 
 }  // namespace weft

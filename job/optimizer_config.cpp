@@ -16,7 +16,7 @@ bool reads(OptimizerKind kind, std::string_view key) {
   return std::ranges::find(kOptimizerKeys[kind], key) != kOptimizerKeys[kind].end();
 }
 
-// The first key of a kind stands in the hints.
+// Hints name the first key of a kind.
 static_assert(std::ranges::none_of(kKinds, [](const auto& named) { return kOptimizerKeys[named.second].empty(); }));
 
 }  // namespace

@@ -16,7 +16,7 @@ double warmup_rate(const ScheduleConfig& s, int64_t step) {
   return from + (s.learning_rate - from) * static_cast<double>(step) / warmup;
 }
 
-// How much of [begin, end] lies before `step`, 0 to 1; an empty interval has passed.
+// The share of [begin, end] that lies before `step`, 0 to 1; an empty interval counts as passed.
 double progress(int64_t step, int64_t begin, int64_t end) {
   if (step >= end) return 1;
   if (step <= begin) return 0;

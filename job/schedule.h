@@ -59,7 +59,7 @@ struct ScheduleConfig {
 //   wsd:           p, then p + (f - p) r with r over the last `cooldown_steps` steps before u   (Hu et al. 2024)
 double learning_rate(const ScheduleConfig& schedule, int64_t step, int64_t max_steps);
 
-// What does not fit together, each as "schedule.key: what; what to change". max_steps 0: not known yet.
+// The contradictions in a schedule, each as "schedule.key: what; what to change". max_steps 0: not known yet.
 std::vector<std::string> schedule_problems(const ScheduleConfig& schedule, int64_t max_steps);
 
 }  // namespace weft

@@ -26,14 +26,14 @@ struct EnumNames<Task> {
   static constexpr auto kNames = enum_names<Task>("gpt", "translation");
 };
 
-// Fp64 is for tests and has no name: no job asks for it.
+// Fp64 is for tests and has no name, so no job can set it.
 template <>
 struct EnumNames<Precision> {
   static constexpr auto kNames =
       std::to_array<std::pair<std::string_view, Precision>>({{"fp32", Precision::Fp32}, {"bf16", Precision::Bf16}});
 };
 
-// What a run does once too many steps in a row were not finite.
+// What a run does after too many steps in a row that were not finite.
 enum class OnDivergence : uint8_t { Stop, RollBack };
 template <>
 struct EnumNames<OnDivergence> {
@@ -128,7 +128,7 @@ struct TrainConfig {
   ProductOptions products() const { return {.algorithms = algorithms, .tf32 = tf32}; }
 };
 
-// Translations of the validation split while a model learns.
+// Settings for translating the validation split during training.
 struct ValidationTranslation {
   int64_t max_pairs = 1000;
   int64_t beam = 1;
@@ -155,7 +155,7 @@ struct EvaluationConfig {
   ValidationTranslation translation;
 
   bool translates() const { return metric != ValidationMetric::Loss; }
-  // The metric of translations, with the settings above. ConfigError if one does not fit.
+  // The metric of translations, with the settings above. ConfigError if a setting does not fit.
   std::shared_ptr<const Metric> make_metric() const {
     return translation_metric(metric)->make("evaluation.translation.settings:", translation.settings);
   }
@@ -254,14 +254,14 @@ struct ParallelConfig {
   // The layout of one replica.
   MeshLayout replica() const { return {.tp = static_cast<int>(tp)}; }
   void set_replica(const MeshLayout& layout) { tp = layout.tp; }
-  // What so many replicas divide if they compute on devices of this kind.
+  // The ZeRO stage and bucket size for `replicas` replicas that compute on devices of this kind.
   Sharding sharding(const Device& device, int replicas) const {
     const auto stated = static_cast<int64_t>(gradient_bucket_mib * (1 << 20));
     return {.zero = zero_stage, .bucket_bytes = stated > 0 ? stated : gradient_bucket_bytes(device, replicas)};
   }
 };
 
-// Text that is printed while the model learns.
+// Settings for the text that is printed during training.
 struct GenerationsConfig {
   int64_t every_steps = 0;
   std::vector<std::string> prompts;

@@ -10,14 +10,14 @@
 
 namespace weft {
 
-// What decides which of two evaluations is the better one: the loss, or as value i + 1 metric i of metric_table().
+// The figure that decides which of two evaluations is better: the loss, or for value i + 1 metric i of metric_table().
 enum class ValidationMetric : uint8_t { Loss };
 
 ValidationMetric validation_metric(const MetricEntry& entry);
-// The metric of translations that a value stands for; null for the loss.
+// The metric of translations that a value denotes; null for the loss.
 const MetricEntry* translation_metric(ValidationMetric metric);
 
-// Every value by its name.
+// Every value with its name.
 std::vector<std::pair<std::string_view, ValidationMetric>> validation_metrics();
 template <>
 struct EnumNames<ValidationMetric> {

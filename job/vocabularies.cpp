@@ -10,9 +10,9 @@ namespace weft {
 namespace {
 
 constexpr int64_t kByteIds = 256;
-constexpr int64_t kGpt2Ids = 50257;  // with <|endoftext|>, which the files bring along
+constexpr int64_t kGpt2Ids = 50257;  // with <|endoftext|>, which the files include
 
-// Of a tokenizer that `file` holds, or else one that is made as `config` says.
+// The vocabulary of the tokenizer in `file`, or, if `file` is "", of one made from `config`; nullopt if it is unknown.
 std::optional<int64_t> known_vocabulary(const std::string& file, const TokenizerConfig& config) {
   if (file.empty()) return stated_vocabulary(config);
   return fs::exists(file) ? std::optional(Tokenizer::load(file)->vocabulary()) : std::nullopt;

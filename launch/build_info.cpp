@@ -30,8 +30,8 @@ std::string hdf5_version() {
                      thread_safe ? "thread-safe" : "not thread-safe");
 }
 
-// What this build supports and what this process sees:
-// "CUDA 13.0, code for 80-real 90-real 80-virtual; driver for CUDA 13.1; 0: NVIDIA H100 80GB HBM3, sm_90".
+// The CUDA support of this build and the devices that this process sees: "CUDA 13.0, code for 80-real 90-real
+// 80-virtual; driver for CUDA 13.1; 0: NVIDIA H100 80GB HBM3, sm_90".
 std::string cuda_text() {
   const CudaDevices found = cuda_devices();
   if (!found.built) return "built without it: weft computes on the CPU";

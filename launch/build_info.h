@@ -12,15 +12,15 @@ struct InfoRow {
   std::string value;
 };
 
-// What this program is and was built with: version, git revision, compiler, what was left out, and the libraries as
-// they are found at run time. Needs no launcher and no accelerator.
+// The version, git revision and compiler of this program, the features that it was built without, and the libraries
+// that are found at run time. Needs no launcher and no accelerator.
 std::vector<InfoRow> build_rows();
-// How several CUDA devices reach each other: a row, or none where there are not several.
+// The links between CUDA devices: one row, or no row if there are not several devices.
 std::vector<InfoRow> device_link_rows();
 std::string format_rows(const std::vector<InfoRow>& rows);
 
 const char* weft_version();  // "0.2.0"
-// "weft 0.2.0" and the rows above: what `weft --version` prints.
+// "weft 0.2.0" and build_rows(), which `weft --version` prints.
 std::string version_text();
 
 }  // namespace weft

@@ -10,7 +10,7 @@
 
 namespace weft {
 
-// An option whose value is one of the names of E; `value` is an E or an optional one.
+// An option whose value is one of the names of E; `value` is an E or an optional E.
 template <class E, class Value>
 void add_choice_of(CLI::App& command, const char* option, Value& value, const char* meaning, const char* type_name) {
   std::map<std::string, E> choices;
@@ -22,7 +22,7 @@ void add_choice_option(CLI::App& command, const char* option, E& value, const ch
   add_choice_of<E>(command, option, value, meaning, type_name);
 }
 
-// --device: overrides the job's, for commands that read one.
+// --device: overrides the job's device, for commands that read a job.
 inline void add_device_option(CLI::App& command, DeviceChoice& device) {
   add_choice_option(command, "--device", device, "auto (a CUDA device if available), cpu or cuda", "DEVICE");
 }

@@ -7,10 +7,10 @@
 
 namespace weft {
 
-// What the chosen subcommand does once the command line is parsed.
+// The work of the chosen subcommand, done once the command line is parsed.
 using Action = std::function<ExitCode()>;
 
-// Each adds one subcommand with its help; parsing it sets `action`.
+// Each function adds one subcommand with its help; parsing the subcommand sets `action`.
 void add_prepare_command(CLI::App& app, Action& action);
 void add_plan_command(CLI::App& app, Action& action);
 void add_train_command(CLI::App& app, Action& action);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by the scripts beside it: what they say, the packages they need, and how they call cmake and mpirun.
+# Sourced by the scripts beside it: messages, the packages that the scripts need, and calls of cmake and mpirun.
 # shellcheck shell=bash
 
 say() { printf '\n== %s\n' "$*"; }
@@ -38,8 +38,8 @@ install_missing_packages() {
   "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"
 }
 
-# install_cudnn_frontend FOLDER: the headers that plans of cuDNN are described with, where there is a compiler for CUDA.
-# They come as a Python wheel. Where that cannot be had, weft is built without cuDNN, which nothing needs.
+# install_cudnn_frontend FOLDER: installs the headers that describe plans of cuDNN, if there is a compiler for CUDA.
+# They come as a Python wheel. If that cannot be installed, weft is built without cuDNN, which nothing requires.
 install_cudnn_frontend() {
   local folder=$1 version=1.32.0
   command -v nvcc >/dev/null || return 0
@@ -47,14 +47,14 @@ install_cudnn_frontend() {
   say "Headers of cudnn-frontend $version, into $folder"
   rm -rf "$folder"
   if python3 -m pip install --quiet --no-deps --target "$folder" "nvidia-cudnn-frontend==$version"; then
-    rm -rf "$folder/cudnn" # what Python would use of it, 90 MB
+    rm -rf "$folder/cudnn" # the part for Python, 90 MB
     return
   fi
   rm -rf "$folder"
   echo "They cannot be had (no network, or no pip): weft is built without cuDNN."
 }
 
-# Compiler processes: one a processor, but not more than memory can hold (1.5 GB each).
+# The number of compiler processes: one per processor, but not more than memory can hold (1.5 GB each).
 build_jobs() {
   local processors memory
   processors=$(nproc)
@@ -63,7 +63,7 @@ build_jobs() {
   echo $((processors < memory ? processors : memory))
 }
 
-# build PRESET TARGET...: configures into build/PRESET and builds.
+# build PRESET TARGET...: configures build/PRESET and builds the targets there.
 build() {
   local preset=$1 log=build/$1/configure.log
   shift
@@ -76,8 +76,8 @@ build() {
   cmake --build "build/$preset" --parallel "$(build_jobs)" --target "$@"
 }
 
-# Sets the array MPIRUN to a command that starts $1 ranks here. Open MPI refuses root unless told, and more ranks than
-# it counts cores unless told; it is told only where it must be. Ranks are not bound, so that their threads spread.
+# Sets the array MPIRUN to a command that starts $1 ranks here. By default Open MPI refuses root, and more ranks than it
+# counts cores; options allow either only if necessary. Ranks are not bound, so that their threads spread.
 choose_mpirun() {
   if ((EUID == 0)); then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1

@@ -7,7 +7,7 @@ namespace weft {
 
 void print_checkpoint(const fs::path& path, bool verify, bool with_job);
 void print_tokenizer(const fs::path& path);
-// DataError with every finding if the dataset is damaged.
+// Throws DataError with every finding if the dataset is damaged.
 void print_verified(const fs::path& dataset);
 
 }  // namespace weft

@@ -5,7 +5,7 @@
 
 namespace weft {
 
-// An object as a line. Texts and pieces may hold parts of characters, which JSON cannot: U+FFFD stands for them.
+// An object as one line. Texts and pieces may hold parts of characters, which JSON cannot hold: U+FFFD replaces them.
 template <class Json = nlohmann::ordered_json>
 std::string json_line(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);

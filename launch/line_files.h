@@ -7,8 +7,8 @@
 
 namespace weft {
 
-// Lines of a file of text, or of standard input ("-") as they come. gzip and zstd are read through; a byte order mark
-// at the beginning and a carriage return at the end of a line are no part of them, as in preparation.
+// Lines of a text file, or of standard input ("-") as they arrive. gzip and zstd are decompressed; a byte order mark at
+// the beginning and a carriage return at the end of a line are not part of the lines, as in preparation.
 class LineFile {
  public:
   explicit LineFile(const std::string& path);
@@ -24,7 +24,7 @@ class LineFile {
 class ParallelLines {
  public:
   explicit ParallelLines(const std::vector<std::string>& paths);
-  // The next lines of each file, `most` at most; none at the end. DataError if one file ends before another.
+  // The next lines of each file, at most `most`; no lines at the end. DataError if one file ends before another.
   std::vector<std::vector<std::string>> next(int64_t most);
 
  private:

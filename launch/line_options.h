@@ -10,7 +10,7 @@ struct LineArguments {
   int64_t batch_lines = 1000;
 
   void add_to(CLI::App& command);
-  // Runs `body` with the translation model on every rank; waiting for lines has no time limit.
+  // Runs `body` with the translation model on every rank; there is no time limit for lines to arrive.
   ExitCode run(const std::function<void(Session& session, const LoadedModel& loaded)>& body) const;
 };
 

@@ -30,13 +30,13 @@ constexpr const char* kFooter =
     "by train.max_time (rerun the same command to resume).";
 
 // Before the ranks work together all of them read the same command line and the same job, and fail with the same error.
-// Rank 0 prints it, and when it exits the launcher ends the others. A rank that is still running after the wait has an
-// error of its own, and prints that.
+// Rank 0 prints the error, and when it exits the launcher ends the other ranks. A rank that is still running after this
+// wait has a different error, and prints that.
 void wait_for_rank0_error() {
   if (find_launcher().rank.value_or(0) > 0) std::this_thread::sleep_for(std::chrono::seconds(5));
 }
 
-// Aborts MPI: other ranks may wait for this one without knowing of its error.
+// Reports the error and aborts MPI, since other ranks may wait for this rank without having its error.
 int fail(ExitCode code, const std::string& text) {
   wait_for_rank0_error();
   log_error("{}", text);
@@ -48,7 +48,7 @@ int fail(ExitCode code, const std::string& text) {
   return static_cast<int>(code);
 }
 
-// The first word decides the meaning of the others, so a wrong one is reported before anything else.
+// The first word decides the meaning of the other words, so a wrong first word is reported before anything else.
 void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return;
   std::vector<std::string> names;

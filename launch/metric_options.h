@@ -7,8 +7,8 @@
 
 namespace weft {
 
-// The options of the metrics of texts, which score and evaluate take: --bleu KEY=VALUE, and so on through
-// metric_table(). add_to() keeps references to this.
+// The options of text metrics that score and evaluate take: --bleu KEY=VALUE, and so on for every option in
+// metric_table(). add_to() keeps references to this object.
 class MetricArguments {
  public:
   void add_to(CLI::App& command);
@@ -19,7 +19,7 @@ class MetricArguments {
   MetricSettings settings_;
 };
 
-// For the end of a command's help: a line for each metric, and "Fields of --bleu, with their defaults".
+// For the end of a command's help: one line per metric, and "Fields of --bleu, with their defaults".
 std::string metrics_help();
 
 }  // namespace weft

@@ -10,7 +10,7 @@
 
 namespace weft {
 
-// The options of a command that loads a model: which one, and where it computes.
+// The options of a command that loads a model: the checkpoint, and the device and layout for it.
 struct ModelArguments {
   std::string checkpoint;
   bool best = false;
@@ -23,17 +23,17 @@ struct ModelArguments {
   void add_to(CLI::App& command, const char* json_help);
   // --weights
   void add_weights_to(CLI::App& command);
-  // --tp; `divided` is what the replicas of the model divide: "lines".
+  // --tp; `divided` names the data that the replicas of the model share out: "lines".
   void add_tp_to(CLI::App& command, const std::string& divided);
 
-  // All ranks. Under a launcher a watchdog holds them to `budgets`; a process alone has no peers to wait for.
+  // Called on all ranks. Under a launcher a watchdog enforces `budgets`; a process alone has no peers to wait for.
   Session open(const PhaseBudgets& budgets = {}) const;
   LoadedModel load(Session& session) const;
   // Opens a session, loads the model and runs `body` on every rank, under the time budgets of the model's job.
   ExitCode run(const std::function<void(Session& session, const LoadedModel& loaded)>& body) const;
 };
 
-// ConfigError with `hint` unless the model was trained for this task.
+// Throws ConfigError with `hint` unless the model was trained for this task.
 void require_task(const LoadedModel& loaded, Task task, const std::string& hint);
 
 }  // namespace weft

@@ -28,7 +28,7 @@ $weft prepare $job
 choose_mpirun 2
 train=("${MPIRUN[@]}" "$weft" train "$job")
 
-# The last step that the run has written down; 0 before the first.
+# The last step that the run has logged; 0 before the first.
 last_step() { tail -n 1 "$run/metrics.jsonl" 2>/dev/null | sed -nE 's/.*"step":([0-9]+).*/\1/p' | grep . || echo 0; }
 
 if [[ ! -d $run/checkpoints ]]; then
@@ -42,7 +42,7 @@ if [[ ! -d $run/checkpoints ]]; then
   code=0
   wait $pid || code=$?
   trap - EXIT
-  # 75: stopped by a signal after a committed checkpoint. mpirun's warning about it is expected.
+  # 75: stopped by a signal after a committed checkpoint. mpirun warns about this code, as expected.
   ((code == 75 || code == 0)) || fail "training ended with exit code $code"
   say "Exit code $code: saved and stopped half-way, as requested (mpirun warns about it). The same command resumes the run"
 else

@@ -3,7 +3,7 @@
 
 namespace weft {
 
-// What `git describe --always --dirty` said of the sources when weft was built; "unknown" outside a repository.
+// The output of `git describe --always --dirty` for the sources at build time; "unknown" outside a repository.
 const char* git_revision();
 
 }  // namespace weft

@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-// Fields that have an option of their own.
+// Fields that have a separate option.
 constexpr auto kShortForms =
     std::to_array<std::string_view>({"beam", "n_best", "length_penalty", "temperature", "top_k", "top_p", "seed",
                                      "no_repeat_ngram", "repetition_penalty", "min_length"});

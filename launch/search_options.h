@@ -8,20 +8,20 @@
 
 namespace weft {
 
-// The options of a search, which translate, generate and evaluate take: --search KEY=VALUE for any field of
-// SearchConfig, and short forms of the usual ones (--beam 5 is --search beam=5). add_to() keeps references to this.
+// The options of a search that translate, generate and evaluate take: --search KEY=VALUE for any field of SearchConfig,
+// and short forms of common fields (--beam 5 is --search beam=5). add_to() keeps references to this object.
 class SearchArguments {
  public:
   explicit SearchArguments(const SearchConfig& defaults = {}) : defaults_(defaults) {}
 
   void add_to(CLI::App& command);
-  // Another option that sets a field.
+  // Adds another option that sets a field.
   void add_short_form(CLI::App& command, const std::string& option, const std::string& key, const std::string& meaning);
 
   bool given() const { return !values_.empty() || !stop_strings_.empty(); }
-  // The defaults changed by what was given. If no method was given, a beam of more than one stands for beam search, a
-  // beam of one for greedy search, and an option of sampling for sampling. ConfigError if fields do not fit, or if one
-  // was given that the method does not read.
+  // The defaults, changed by the given options. If no method was given, a beam of more than one selects beam search, a
+  // beam of one selects greedy search, and temperature, top_k or top_p selects sampling. ConfigError if fields do not
+  // fit, or if an option was given that the method does not read.
   SearchConfig config() const;
 
   // "Fields of --search, with their defaults", for the end of a command's help.
@@ -33,7 +33,7 @@ class SearchArguments {
 
   SearchConfig defaults_;
   std::vector<std::string> values_;        // "key=value"
-  std::vector<std::string> stop_strings_;  // apart, since a stop string may hold anything
+  std::vector<std::string> stop_strings_;  // kept apart, since a stop string may hold anything
 };
 
 }  // namespace weft

@@ -5,11 +5,11 @@
 #   ./launch/test.sh                 everything
 #   ./launch/test.sh -L unit         one tier: unit, parity, mpi, e2e or style (tests/style/lint.sh)
 #   ./launch/test.sh -R Checkpoint   tests by name
-#   ./launch/test.sh --sanitizers    everything, and what parses, runs in threads or writes files again under the
+#   ./launch/test.sh --sanitizers    everything, then the tests of parsing, threads and file writing again under the
 #                                    address, undefined-behaviour and thread sanitizers; ten seconds of each fuzz target
-#   ./launch/test.sh --long          everything, and then all longer proof: about seven hours on two cores. What it found
-#                                    is kept in bench/results/long-*.json
-#   ./launch/test.sh --long seeds    of the longer proof this stage alone, and nothing else: seeds, nccl, cuda-mutations,
+#   ./launch/test.sh --long          everything, then all longer proof: about seven hours on two cores. The findings are
+#                                    kept in bench/results/long-*.json
+#   ./launch/test.sh --long seeds    only this stage of the longer proof: seeds, nccl, cuda-mutations,
 #                                    mutations, matrix, kills, chaos, fuzz, tidy, python or references
 #                                    (tests/long/run.sh --help)
 #
@@ -56,7 +56,7 @@ if ((EUID == 0)); then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
 
-# The simulated CUDA device draws its schedules from a seed: another one with each commit, the same for all who test it.
+# The simulated CUDA device draws its schedules from a seed, which differs by commit but not by machine.
 export WEFT_CUDA_DEVICE_SEED=${WEFT_CUDA_DEVICE_SEED:-$((16#$(git rev-parse --short=7 HEAD 2>/dev/null || echo 1)))}
 say "Schedules of the simulated CUDA device: WEFT_CUDA_DEVICE_SEED=$WEFT_CUDA_DEVICE_SEED"
 
@@ -70,7 +70,7 @@ run_tests "all that the arguments choose" build/cpu "${arguments[@]}"
 if $sanitizers; then
   export ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1
   export TSAN_OPTIONS="second_deadlock_stack=1 suppressions=$PWD/tests/tsan.supp"
-  # What is not built here has a placeholder that fails; Open MPI itself is no subject of the sanitizers.
+  # Targets that are not built here have a placeholder test that fails. The sanitizers do not test Open MPI itself.
   choice=(-E _NOT_BUILT -LE 'mpi|e2e|style')
   say "Building with the address and undefined-behaviour sanitizers in build/cpu-asan-ubsan"
   build cpu-asan-ubsan tests/{base,base/config,data/{text,tokenizer,dataset,batches,prepare},checkpoint}/all parallel_test

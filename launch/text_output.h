@@ -18,16 +18,16 @@ struct TextOutput {
 void print_texts(const TextGenerator& generator, const std::vector<std::string>& inputs, const SearchConfig& search,
                  TextOutput format);
 
-// Prints the translations of some lines: a line each, whatever line ends are in them (generate/one_line.h); of more
-// than one for each, INDEX ||| TEXT ||| SCORE; or objects with an index. An index counts lines from 0.
+// Prints the translations of some lines: one line each, whatever line ends they hold (generate/one_line.h); with
+// several translations per line, INDEX ||| TEXT ||| SCORE; or objects with an index. An index counts lines from 0.
 void print_translations(const TextGenerator& generator, const LineBatch& batch, const std::vector<NBest>& found,
                         const SearchConfig& search, bool json);
 
-// Prints a prompt and its continuation while that grows: whole characters, each as soon as no stop string can take it
-// back. One text, found greedily or by sampling.
+// Prints a prompt and its continuation while the continuation grows: whole characters, each as soon as no stop string
+// can remove it. It is one text, found greedily or by sampling.
 void print_growing(const TextGenerator& generator, const std::string& prompt, const SearchConfig& search);
 
-// The `count` most probable next tokens of each prompt, quoted and escaped so that spaces and half characters are seen.
+// The `count` most probable next tokens of each prompt, quoted and escaped so that spaces and half characters show.
 void print_next_tokens(const TextGenerator& generator, const std::vector<std::string>& prompts, int64_t count,
                        bool json);
 

@@ -56,7 +56,7 @@ Json pieces_of(const Tokenizer& tokenizer, std::span<const int32_t> ids) {
   return pieces;
 }
 
-// Ids between blanks, each of which stands for a token.
+// Reads ids that blanks separate; each must be the id of a token.
 std::vector<int32_t> read_ids(const Tokenizer& tokenizer, std::string_view line, const Place& place) {
   constexpr std::string_view kBlanks = " \t";
   std::vector<int32_t> ids;

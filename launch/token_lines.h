@@ -8,16 +8,16 @@
 
 namespace weft {
 
-// Text to ids and back, line by line from files or standard input to standard output (weft tokenize, detokenize).
+// Converts text to ids and back, line by line, from files or standard input to standard output (tokenize, detokenize).
 struct TokenLines {
   TokenizerArguments tokenizer;
   std::vector<std::string> files;  // "-" and none: standard input
-  bool specials = false;           // are read by name in text, and shown by name where ids become text
-  bool pieces = false;             // are shown in place of ids, or beside them in JSON
-  bool json = false;               // an object a line
+  bool specials = false;           // specials are read by name in text, and shown by name when ids become text
+  bool pieces = false;             // pieces are shown instead of ids, or beside them in JSON
+  bool json = false;               // one object per line
 
   void add_to(CLI::App& command, const char* files_help);
-  // DataError that begins with file, line and, of ids, column.
+  // DataError that begins with the file, the line and, for ids, the column.
   void tokenize() const;
   void detokenize() const;
 };

@@ -14,10 +14,10 @@
 namespace weft {
 namespace {
 
-// Converts a file of another program, as a job would.
+// Converts a file of another program, as for a job.
 TokenizerPtr load_foreign(const TokenizerConfig& config) { return TokenizerTrainer(config, 1).finish(); }
 
-// weft's own tokenizer.json has a "format"; that of Hugging Face's tokenizers library has not.
+// weft's own tokenizer.json has a "format"; the file of Hugging Face's tokenizers library has none.
 TokenizerPtr load_json(const fs::path& path) {
   const auto json = parse_json(read_file(path), path.string());
   const bool is_own = !json.is_object() || json.contains("format") || !json.contains("model");

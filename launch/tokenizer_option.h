@@ -15,13 +15,13 @@ struct EnumNames<TokenizerSide> {
   static constexpr auto kNames = enum_names<TokenizerSide>("source", "target");
 };
 
-// The tokenizer that a command works with: a file's, a dataset's or a checkpoint's.
+// The tokenizer that a command works with, from a file, a dataset or a checkpoint.
 struct TokenizerArguments {
   std::string path;
   TokenizerSide side = TokenizerSide::Source;
 
   void add_to(CLI::App& command);
-  // DataError that names the place; ConfigError where nothing there can hold a tokenizer.
+  // DataError that names the path; ConfigError if nothing at the path can hold a tokenizer.
   TokenizerPtr load() const;
 };
 

@@ -35,7 +35,7 @@ Line read_line(std::string_view text, const BleuConfig& config, WordIds& ids) {
   return line;
 }
 
-// The reference length that is closest to the hypothesis's; of two as close, the shorter.
+// Whether `length` is closer to the hypothesis's length than `than` is; of two equally close lengths, the shorter is.
 bool closer(int64_t length, int64_t than, int64_t to) {
   const int64_t a = std::abs(length - to), b = std::abs(than - to);
   return a < b || (a == b && length < than);

@@ -16,8 +16,8 @@ namespace weft {
 // for sentence-level BLEU", WMT 2014).
 enum class BleuSmoothing {
   Exp,    // NIST: the k-th order without a match counts 1 / 2^k matches
-  Floor,  // smooth_value matches (0.1)
-  AddK,   // smooth_value (1) added to matches and totals of every order above 1
+  Floor,  // an order without a match counts smooth_value matches (0.1)
+  AddK,   // smooth_value (1) is added to matches and totals of every order above 1
   None,   // the score is 0
 };
 template <>
@@ -46,19 +46,19 @@ struct BleuConfig {
   }
 };
 
-// BLEU of a corpus's sums.
+// The BLEU of a corpus, from the sums over its lines.
 struct BleuScore {
   double score = 0;                // 0..100
   std::vector<double> precisions;  // per order, 0..100, smoothed
-  std::vector<int64_t> matches;    // per order, clipped, over the corpus
-  std::vector<int64_t> totals;     // per order, n-grams of the hypotheses
+  std::vector<int64_t> matches;    // per order, clipped, summed over the corpus
+  std::vector<int64_t> totals;     // per order: the number of n-grams in the hypotheses
   double brevity_penalty = 1;
   int64_t hypothesis_length = 0;  // tokens
-  int64_t reference_length = 0;   // tokens, of the closest reference of each line
+  int64_t reference_length = 0;   // tokens in the closest reference of each line
 };
 
-// A line adds: tokens of the hypothesis, tokens of the closest reference, then of each order the clipped matches, then
-// of each order the n-grams of the hypothesis.
+// A line adds: tokens of the hypothesis, tokens of the closest reference, then the clipped matches of each order, then
+// the number of the hypothesis's n-grams of each order.
 class Bleu : public Metric {
  public:
   using Config = BleuConfig;
@@ -72,7 +72,7 @@ class Bleu : public Metric {
   double score(std::span<const double> sums) const override { return summarise(sums).score; }
   std::string details(std::span<const double> sums) const override;
   nlohmann::ordered_json figures(std::span<const double> sums) const override;
-  // If more than 100 hypotheses end in " ." and the lines are to be tokenized.
+  // A warning if more than 100 hypotheses end in " ." and the lines are to be tokenized; "" if not.
   std::string warning(std::span<const std::string> hypotheses) const override;
   BleuScore summarise(std::span<const double> sums) const;
 

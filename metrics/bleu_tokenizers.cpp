@@ -32,10 +32,10 @@ std::u32string international(std::u32string_view line) {
   return surround(text, [](char32_t c) { return is(c, kSymbol); });
 }
 
-// The characters that sacreBLEU's zh takes for Chinese. Two ranges are not the supplementary planes that they were
+// The characters that sacreBLEU's zh treats as Chinese. Two ranges are not the supplementary planes that they were
 // meant to be: 20000-2A6D6 and 2F800-2FA1D were written with four-digit escapes, and so cover most from general
-// punctuation to mathematics, while ideographs beyond the first plane do not count. Published figures hold this, so it
-// stays.
+// punctuation to mathematics, while ideographs beyond the first plane do not count. Published figures rely on these
+// ranges, so they stay.
 bool is_chinese(char32_t c) {
   constexpr auto kRanges = std::to_array<std::pair<char32_t, char32_t>>({{0x2001, 0x2A6D},
                                                                          {0x2E80, 0x2EFF},

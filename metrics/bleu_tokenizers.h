@@ -12,8 +12,8 @@ namespace weft {
 enum class BleuTokenizer {
   Mteval13a,      // "13a": mteval-v13a.pl, the default of WMT
   International,  // "intl": mteval-v14.pl --international-tokenization: Unicode punctuation and symbols split off
-  Chinese,        // "zh": Chinese characters stand alone, the rest as 13a cuts it
-  Characters,     // "char"
+  Chinese,        // "zh": Chinese characters are separate tokens; 13a splits the rest
+  Characters,     // "char": each character is a token
   None,           // "none": the text is tokenised already
 };
 template <>
@@ -21,7 +21,7 @@ struct EnumNames<BleuTokenizer> {
   static constexpr auto kNames = enum_names<BleuTokenizer>("13a", "intl", "zh", "char", "none");
 };
 
-// The tokens of one line. White space is Unicode's, as Python's str.split() has it; invalid UTF-8 counts as U+FFFD.
+// The tokens of one line. White space is Unicode's, as in Python's str.split(); invalid UTF-8 counts as U+FFFD.
 std::vector<std::u32string> tokenize_for_bleu(BleuTokenizer tokenizer, std::u32string_view line);
 
 }  // namespace weft

@@ -11,8 +11,8 @@
 namespace weft {
 namespace {
 
-// Calls use(line) for each line of a sample. A draw is bits * lines / 2^32: no line's share is off by more than
-// lines / 2^32 of itself.
+// Calls use(line) for each line of a sample. A draw is bits * lines / 2^32: the relative error of a line's share is at
+// most lines / 2^32.
 template <class Use>
 void draw_sample(const Philox& random, uint64_t sample, uint64_t lines, Use use) {
   for (uint64_t i = 0; i < lines; i += 4) {

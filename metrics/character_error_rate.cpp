@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-// Row by row (Wagner and Fischer 1974); what both begin and end with costs nothing and is left out.
+// Row by row (Wagner and Fischer 1974). The common prefix and suffix cost nothing and are left out.
 size_t levenshtein(std::u32string_view a, std::u32string_view b) {
   const size_t prefix = static_cast<size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
   a.remove_prefix(prefix), b.remove_prefix(prefix);

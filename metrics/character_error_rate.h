@@ -6,9 +6,9 @@
 namespace weft {
 
 // CER, the character error rate: the Levenshtein distance (characters inserted, deleted or substituted, each counting
-// one) over the length of the references, both summed over the corpus. Lower is better; a hypothesis much longer than
-// its reference has more than 100. Characters are Unicode code points, so an accent that is written as a combining
-// character counts on its own. Equal to jiwer's `cer`, which strips white space at both ends of a line too.
+// one) over the length of the references, both summed over the corpus. Lower is better; the rate exceeds 100 if edits
+// outnumber the characters of the references. Characters are Unicode code points, so an accent written as a combining
+// character counts separately. Equal to jiwer's `cer`, which also strips white space at both ends of a line.
 struct CharacterErrorRateConfig {
   bool lowercase = false;
   bool whitespace = true;
@@ -20,8 +20,8 @@ struct CharacterErrorRateConfig {
   }
 };
 
-// A line adds: edits, and characters of the reference. Of several references it counts the one with the lowest rate. A
-// corpus whose references are empty has a rate of 0 if the hypotheses are empty too, else of 100 (jiwer gives
+// A line adds: edits, and characters of the reference. Of several references, the one with the lowest rate counts. A
+// corpus whose references are empty has a rate of 0 if the hypotheses are empty too, and 100 if not (jiwer reports
 // the number of edits).
 class CharacterErrorRate : public Metric {
  public:

@@ -14,7 +14,7 @@ bool is_ascii_punctuation(char32_t c) {
   return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
 }
 
-// Words with one punctuation mark split off the end, or else off the beginning: chrF++'s own cut.
+// The words with one punctuation mark split off at the end or, if there is none, at the beginning, as chrF++ does.
 std::vector<std::u32string> words_of(std::u32string_view text) {
   std::vector<std::u32string> out;
   for (const std::u32string& word : split_words(text)) {
@@ -50,7 +50,7 @@ std::vector<NgramCounts> read_line(std::string_view line, const ChrfConfig& conf
 std::vector<double> compare(const std::vector<NgramCounts>& hypothesis, const std::vector<NgramCounts>& reference) {
   std::vector<double> row;
   for (size_t n = 0; n < hypothesis.size(); ++n) {
-    // An order that the reference is too short for does not count against the hypothesis.
+    // If the reference is too short for an order, the order does not count against the hypothesis.
     row.push_back(reference[n].empty() ? 0 : static_cast<double>(total_count(hypothesis[n])));
     row.push_back(static_cast<double>(total_count(reference[n])));
     row.push_back(static_cast<double>(clipped_matches(hypothesis[n], reference[n])));

@@ -31,8 +31,8 @@ struct ChrfConfig {
   }
 };
 
-// A line adds, of each order of characters and then of words: n-grams of the hypothesis, of the reference, and matches.
-// With several references each line counts the one of the best F-score.
+// A line adds, for each order of characters and then of words: n-grams of hypothesis and reference, and matches.
+// Of several references, the one with the best F-score counts.
 class Chrf : public Metric {
  public:
   using Config = ChrfConfig;

@@ -18,17 +18,17 @@ constexpr size_t kMaxShiftWords = 10, kMaxShiftDistance = 50;
 constexpr int kMaxShiftCandidates = 1000;
 constexpr int64_t kBeamWidth = 25;
 
-enum class Edit : uint8_t { None, Keep, Substitute, Delete, Insert };  // one word of the hypothesis
+enum class Edit : uint8_t { None, Keep, Substitute, Delete, Insert };  // the edit of one word
 
-// Levenshtein distance of hypotheses of one length to a reference, in a beam around the diagonal. A row depends on the
-// words before it alone, so what two hypotheses begin with alike is computed once.
+// Levenshtein distance of hypotheses of one length to a reference, in a beam around the diagonal. A row depends only on
+// the words before it, so the rows of a beginning that two hypotheses share are computed once.
 class BeamEditDistance {
  public:
   BeamEditDistance(std::span<const uint32_t> reference, size_t hypothesis_length)
       : reference_(reference), length_(hypothesis_length), cells_((hypothesis_length + 1) * (reference.size() + 1)) {
     for (size_t j = 0; j < columns(); ++j) cells_[j] = {.cost = static_cast<int64_t>(j), .edit = Edit::Insert};
     ratio_ = length_ > 0 ? static_cast<double>(reference.size()) / static_cast<double>(length_) : 1;
-    // If the lengths differ much, a row must still meet the row before it.
+    // If the lengths differ much, the beam must be wide enough for neighbouring rows to overlap.
     beam_ = ratio_ / 2 > kBeamWidth ? static_cast<int64_t>(std::ceil(ratio_ / 2 + kBeamWidth)) : kBeamWidth;
   }
 
@@ -40,7 +40,7 @@ class BeamEditDistance {
     return cell(length_, reference_.size()).cost;
   }
 
-  // The edits that the last distance consists of, from the first word on.
+  // The edits that make up the last distance, from the first word on.
   std::vector<Edit> edits() const {
     std::vector<Edit> edits;
     for (size_t i = length_, j = reference_.size(); i > 0 || j > 0;) {
@@ -91,7 +91,7 @@ class BeamEditDistance {
   double ratio_ = 1;
   int64_t beam_ = kBeamWidth;
   std::vector<Cell> cells_;  // [length + 1, reference + 1]
-  Words words_;              // the hypothesis whose rows these are
+  Words words_;              // the hypothesis whose rows cells_ holds
 };
 
 struct Alignment {
@@ -126,7 +126,7 @@ struct Phrase {
   size_t hypothesis = 0, reference = 0, length = 0;
 };
 
-// The words with a phrase moved to before the word at `target`; a target within the phrase moves it on by that much.
+// The words with a phrase moved before `target`; a target within the phrase moves it right by target - start words.
 Words shifted(const Words& words, size_t start, size_t length, size_t target) {
   Words moved = words;
   const auto at = [&](size_t i) { return moved.begin() + static_cast<ptrdiff_t>(std::min(i, moved.size())); };
@@ -138,7 +138,7 @@ Words shifted(const Words& words, size_t start, size_t length, size_t target) {
   return moved;
 }
 
-// One step of the search: the shift that saves most edits.
+// One step of the search, which finds the shift that saves the most edits.
 class ShiftSearch {
  public:
   ShiftSearch(const Words& words, std::span<const uint32_t> reference, BeamEditDistance& distance, int& tried)
@@ -163,12 +163,12 @@ class ShiftSearch {
 
  private:
   struct Candidate {
-    // Edits saved, then the longest phrase, then the earliest, then the earliest place.
+    // Ordered by the edits saved, then the longest phrase, the earliest phrase and the earliest target.
     std::tuple<int64_t, int64_t, int64_t, int64_t> rank;
     Words words;
   };
 
-  // All phrases from these two places on. False when enough has been tried.
+  // Tries all common phrases that begin at words h and r. Returns false once enough candidates have been tried.
   bool try_phrases(size_t h, size_t r) {
     const size_t longest = std::min({kMaxShiftWords, words_.size() - h, reference_.size() - r});
     for (size_t length = 1; length <= longest && words_[h + length - 1] == reference_[r + length - 1]; ++length) {
@@ -179,7 +179,7 @@ class ShiftSearch {
     return true;
   }
 
-  // Only a phrase that is wrong where it is, and missing where it belongs, and not moved onto itself.
+  // Whether the phrase has an error in the hypothesis and in the reference, and would not be moved onto itself.
   bool is_candidate(const Phrase& phrase) const {
     if (!any_wrong(alignment_.hypothesis_wrong, phrase.hypothesis, phrase.length)) return false;
     if (!any_wrong(alignment_.reference_wrong, phrase.reference, phrase.length)) return false;
@@ -187,11 +187,11 @@ class ShiftSearch {
     return target < start || target >= start + static_cast<int64_t>(phrase.length);
   }
 
-  // Behind the word that precedes the phrase in the reference, and behind each word of the phrase.
+  // Tries the places behind the word that precedes the phrase in the reference, and behind each of the phrase's words.
   void try_places(const Phrase& phrase) {
     std::optional<size_t> previous;
     for (size_t offset = 0; offset <= phrase.length; ++offset) {
-      const size_t behind = phrase.reference + offset;  // 1 + a word of the reference
+      const size_t behind = phrase.reference + offset;  // 1 + the index of a reference word; 0: before the first word
       const size_t target = behind == 0 ? 0 : static_cast<size_t>(alignment_.hypothesis_of[behind - 1] + 1);
       if (previous == target) continue;
       previous = target;
@@ -223,7 +223,7 @@ int64_t edits_with_shifts(std::span<const uint32_t> hypothesis, std::span<const 
   int tried = 0;
   while (true) {
     std::optional<Words> better = ShiftSearch(words, reference, distance, tried).best();
-    // After so many tries the words before this step stand, even if it found a shift.
+    // Once the limit of candidates is reached, the words before this step are kept, even if it found a shift.
     if (!better || tried >= kMaxShiftCandidates) break;
     words = std::move(*better);
     ++shifts;

@@ -13,18 +13,18 @@
 namespace weft {
 
 struct FileScoreOptions {
-  std::vector<fs::path> hypotheses;  // a system each; "-" is standard input
+  std::vector<fs::path> hypotheses;  // one file per system; "-" is standard input
   std::vector<fs::path> references;
   std::vector<std::shared_ptr<const Metric>> metrics;
   std::optional<BootstrapConfig> bootstrap;
 };
 
-// A metric's figures of one system.
+// One metric's figures for one system.
 struct SystemScore {
   double score = 0;
   std::string details;
-  std::optional<Interval> interval;  // with a bootstrap
-  std::optional<double> p_value;     // with a bootstrap, for systems after the first: paired with it
+  std::optional<Interval> interval;  // present with a bootstrap
+  std::optional<double> p_value;     // present with a bootstrap, for systems after the first: compared with the first
 
   std::string format() const;  // "41.02 (μ = 41.05 ± 1.20)"
 };
@@ -41,15 +41,15 @@ struct FileScores {
   std::vector<std::string> warnings;
   bool paired = false;
 
-  // One system: a line for each metric, as sacreBLEU writes it; several: a table and the signatures.
+  // One system has a line for each metric, as sacreBLEU writes it; several have a table and the signatures.
   std::string format() const;
 };
-// The members of sacreBLEU's JSON, figures unrounded. One system: an object (of several metrics, a list of them).
-// Several: a list of {"system", METRIC: {"score", "p_value", "mean", "ci", "signature"}, ...}.
+// The members of sacreBLEU's JSON, with unrounded figures: for one system an object (for several metrics a list), for
+// several systems a list of {"system", METRIC: {"score", "p_value", "mean", "ci", "signature"}, ...}.
 void to_json(nlohmann::ordered_json& json, const FileScores& scores);
 
-// Scores files of a text a line, gzipped ones too; white space at the end of lines does not count. Throws DataError
-// if files cannot be read or have different counts of lines, ConfigError for metrics or files asked for twice.
+// Scores files with one text per line, gzipped or not; white space at the end of lines does not count. Throws DataError
+// if files cannot be read or have different counts of lines, ConfigError if a metric or standard input is named twice.
 FileScores score_files(const FileScoreOptions& options);
 
 }  // namespace weft

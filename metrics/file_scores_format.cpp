@@ -15,7 +15,7 @@ std::string confidence(const Interval& interval) {
   return fmt::format("μ = {:.2f} ± {:.2f}", interval.mean, interval.half_width);
 }
 
-// Columns as wide as their widest cell, which are counted in characters.
+// Each column is as wide as its widest cell, counted in characters.
 std::string format_table(const std::vector<std::vector<std::string>>& rows) {
   const auto width = [](const std::string& cell) { return decode_utf8(cell).size(); };
   std::vector<size_t> widths(rows[0].size());

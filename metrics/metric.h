@@ -11,7 +11,7 @@
 
 namespace weft {
 
-// The version that signatures carry; it grows whenever a figure could change.
+// The version in signatures, which is raised whenever a figure could change.
 constexpr const char* kMetricsVersion = "weft-1";
 
 // The fields of a signature in their order: {"case", "mixed"}, {"tok", "13a"}, ...
@@ -19,32 +19,32 @@ using SignatureFields = std::vector<std::pair<std::string, std::string>>;
 // "case:mixed|tok:13a"
 std::string format_signature(const SignatureFields& fields);
 
-// A figure of a corpus that is a function of sums over its lines. What a line contributes does not depend on the
-// others: the figure of any choice of lines comes from adding, without reading a text again.
+// A figure of a corpus that is a function of sums over its lines. A line's contribution does not depend on the other
+// lines, so the figure of any selection of lines is computed by adding, without reading a text again.
 class Metric {
  public:
   virtual ~Metric() = default;
 
-  virtual std::string name() const = 0;  // for people: BLEU, chrF2++
+  virtual std::string name() const = 0;  // the name in reports: BLEU, chrF2++
   virtual SignatureFields settings() const = 0;
   virtual size_t num_statistics() const = 0;
-  // What one line adds to the sums: num_statistics() values. There is at least one reference.
+  // The num_statistics() values that one line adds to the sums. There is at least one reference.
   virtual std::vector<double> line_statistics(std::string_view hypothesis,
                                               std::span<const std::string_view> references) const = 0;
-  virtual double score(std::span<const double> sums) const = 0;  // 0..100; error rates may be above
-  // What the figure was made of: for people, "70.1/47.0/33.2/23.8 (BP = ...)", and as members of a JSON object. Empty
-  // if the score is all there is.
+  virtual double score(std::span<const double> sums) const = 0;  // 0..100; an error rate may exceed 100
+  // The parts of the score: as text for reports, "70.1/47.0/33.2/23.8 (BP = ...)", and as members of a JSON object.
+  // Both are empty if there is nothing but the score.
   virtual std::string details(std::span<const double> sums) const;
   virtual nlohmann::ordered_json figures(std::span<const double> sums) const;
   // A sentence for the user if the metric is not made for texts such as these hypotheses; else empty.
   virtual std::string warning(std::span<const std::string> hypotheses) const;
 };
 
-// Number of references, the metric's settings, the version: what must be known to compare two figures. `more` comes
-// after the number of references.
+// Number of references, the metric's settings and the version, all of which must be known to compare two figures. The
+// fields of `more` come after the number of references.
 SignatureFields signature_fields(const Metric& metric, size_t num_references, const SignatureFields& more = {});
 
-// The statistics of a corpus, a row a line.
+// The statistics of a corpus, one row per line.
 struct LineStatistics {
   size_t columns = 0;
   std::vector<double> values;  // [lines, columns]
@@ -54,15 +54,15 @@ struct LineStatistics {
   std::vector<double> sums() const;
 };
 
-// references[k][i] is the k-th reference of hypotheses[i]; every stream has one line per hypothesis. Throws DataError
+// references[k][i] is the k-th reference of hypotheses[i]; every list has one line per hypothesis. Throws DataError
 // when line counts differ (naming both) or there is nothing to score.
 LineStatistics corpus_statistics(const Metric& metric, std::span<const std::string> hypotheses,
                                  std::span<const std::vector<std::string>> references);
 
-// A metric's figure of a corpus, and what it was made of.
+// A metric's figure for a corpus, with its parts.
 class CorpusScore {
  public:
-  // Arguments and errors as corpus_statistics().
+  // Takes the arguments and throws the errors of corpus_statistics().
   CorpusScore(std::shared_ptr<const Metric> metric, std::span<const std::string> hypotheses,
               std::span<const std::vector<std::string>> references);
 

@@ -12,30 +12,30 @@
 
 namespace weft {
 
-// Settings of metrics, "key=value" each, by the option that takes them: {"bleu", {"tokenizer=zh"}}.
+// Settings of metrics as "key=value", by the option that takes them: {"bleu", {"tokenizer=zh"}}.
 using MetricSettings = std::map<std::string, std::vector<std::string>, std::less<>>;
 
 enum class Better : uint8_t { Higher, Lower };
 
 struct MetricEntry {
-  std::string_view name;  // `weft score --metrics NAME`, evaluation.metric, the member of JSON
-  // --OPTION KEY=VALUE sets its fields, and those of every other metric of this option.
+  std::string_view name;  // used in `weft score --metrics NAME`, in evaluation.metric and in JSON
+  // --OPTION KEY=VALUE sets the fields of this metric and of every other metric of this option.
   std::string_view option;
   Better better;
-  std::string_view meaning;  // for help: a clause
-  // `where` the settings were given, for messages: "--bleu".
+  std::string_view meaning;  // a clause, for help texts
+  // `where`: the place where the settings were given, for messages, such as "--bleu".
   std::shared_ptr<const Metric> (*make)(const std::string& where, const std::vector<std::string>& settings);
   std::vector<ConfigDoc> (*fields)();
 };
 
-// Every metric of texts, in the order in which figures are printed: commands, jobs and help walk this table.
+// Every metric of texts, in the order in which figures are printed: commands, jobs and help texts walk this table.
 std::span<const MetricEntry> metric_table();
-// ConfigError that lists the names there are.
+// Throws ConfigError, which lists the known names, if there is no such metric.
 const MetricEntry& find_metric(std::string_view name);
-// The entry's metric with the settings of its option. ConfigError, with "--OPTION KEY=VALUE", for one that does not
-// fit.
+// Makes the entry's metric with the settings of its option. Throws ConfigError, with "--OPTION KEY=VALUE", if a setting
+// does not fit.
 std::shared_ptr<const Metric> make_metric(const MetricEntry& entry, const MetricSettings& settings);
-// Each option once, as the first metric that takes it.
+// For each option, the first metric that takes it.
 std::vector<const MetricEntry*> metrics_by_option();
 // "--bleu, --chrf, --ter"
 std::string metric_options();

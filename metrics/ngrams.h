@@ -12,7 +12,7 @@
 namespace weft {
 
 constexpr int kMaxNgramOrder = 8;
-using Ngram = std::array<uint32_t, kMaxNgramOrder>;          // unused places are 0
+using Ngram = std::array<uint32_t, kMaxNgramOrder>;          // unused elements are 0
 using NgramCounts = std::vector<std::pair<Ngram, int64_t>>;  // sorted by n-gram
 
 // How often each n-gram of one order (1..kMaxNgramOrder) occurs in a sequence of ids.

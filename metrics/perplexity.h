@@ -7,22 +7,22 @@
 
 namespace weft {
 
-// How a perplexity was taken; part of every report, since the figure means nothing without it.
+// How a perplexity was measured; part of every report, since the figure means nothing without it.
 struct PerplexityProtocol {
-  int64_t context = 0;           // tokens that a window feeds at most; 0: whole sentences
+  int64_t context = 0;           // the most tokens that a window feeds; 0: whole sentences
   int64_t stride = 0;            // 0: whole sentences
   bool bos_fed = false;          // a start token stands before the first token, which then has a prediction too
   bool eos_scored = false;       // end-of-text tokens count as targets
   bool documents_apart = false;  // nothing is predicted from another document (data.document_mask)
 };
 
-// Sums of negative log-likelihood (natural logarithm) in double. Plain counts, so that ranks can add theirs together;
-// the result does not depend on how targets were cut into batches or ranks but for the rounding of a double sum.
+// Sums of negative log-likelihood (natural logarithm) in double. Ranks can add their sums together; apart from the
+// rounding of a double sum, the result does not depend on how targets are divided into batches or among ranks.
 struct PerplexitySums {
   double nll = 0;
   int64_t tokens = 0;  // targets scored
-  int64_t words = 0;   // in the text that they encode; 0 if not counted
-  int64_t bytes = 0;   // of that text in UTF-8; 0 if not counted
+  int64_t words = 0;   // words in the text that the targets encode; 0 if not counted
+  int64_t bytes = 0;   // bytes of that text in UTF-8; 0 if not counted
 
   void add(double batch_nll, int64_t batch_tokens);
   void add(const PerplexitySums& other);
@@ -37,8 +37,8 @@ struct PerplexityReport {
   double word_perplexity() const;   // exp(nll / words): comparable across tokenizers
   double bits_per_byte() const;     // nll / (bytes ln 2): comparable across tokenizers and word counts
 
-  // "perplexity 26.5698 per token (base e, nll 3.279775 over 1000 tokens), 81.2 per word, 1.1 bits per byte, context
-  // 1024, stride 512, no BOS, EOS scored"
+  // "perplexity 26.5698 per token (base e, nll 3.279775 over 1000 tokens), 81.1648 per word (746 words), 1.0999 bits
+  // per byte (4302 bytes), context 1024, stride 512, no BOS, EOS scored"
   std::string format() const;
 };
 // Throws DataError if no token was scored.

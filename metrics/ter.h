@@ -11,7 +11,7 @@ namespace weft {
 
 // TER, the translation edit rate (Snover et al., "A study of translation edit rate with targeted human annotation",
 // AMTA 2006): insertions, deletions, substitutions and shifts of whole phrases, over the words of the reference. Lower
-// is better. Equal to sacreBLEU 2, whose settings these are.
+// is better. Equal to sacreBLEU 2, whose names the settings have.
 struct TerConfig {
   bool normalized = false;
   bool no_punct = false;
@@ -28,7 +28,7 @@ struct TerConfig {
   }
 };
 
-// A line adds: edits to its best reference, and the mean length of its references in words.
+// A line adds: the fewest edits to any of its references, and the mean length of its references in words.
 class Ter : public Metric {
  public:
   using Config = TerConfig;

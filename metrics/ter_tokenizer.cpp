@@ -19,8 +19,8 @@ bool is_asian_punctuation(char32_t c) {
          between(c, 0xFF61, 0xFF65) || kFullWidth.find(c) != kFullWidth.npos;
 }
 
-// Ideographs, strokes, radicals and compatibility forms stand alone. (Tercom would cut kana at their borders, too, but
-// only where a line begins with them, and a line begins with a space by then.)
+// Ideographs, strokes, radicals and compatibility forms are separate words. (Tercom would also split kana at their
+// borders, but only if a line begins with kana, and by then a line begins with a space.)
 bool stands_alone(char32_t c) {
   return between(c, 0x2E80, 0x2EFF) || between(c, 0x31C0, 0x31EF) || between(c, 0x3200, 0x4DBF) ||
          between(c, 0x4E00, 0x9FFF) || between(c, 0xF900, 0xFAFF) || between(c, 0xFE30, 0xFE4F) ||

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-// Shared by the tokenizers of BLEU and TER, which rewrite a line pass by pass, each from left to right, as the regular
-// expressions of the scripts do that they descend from.
+// The tokenizers of BLEU and TER share these passes over a line. Each pass rewrites the line from left to right, as the
+// regular expressions of the original scripts do.
 namespace weft {
 
 inline bool is_digit(char32_t c) { return c >= '0' && c <= '9'; }
@@ -17,10 +17,10 @@ inline bool is_western_punctuation(char32_t c) {
 }
 
 void replace_all(std::u32string& text, std::u32string_view from, std::u32string_view to);
-// &quot; &amp; &lt; &gt;, in this order: &amp;lt; becomes <.
+// Replaces &quot; &amp; &lt; &gt;, in this order, so that &amp;lt; becomes <.
 void replace_entities(std::u32string& text);
 
-// Spaces around every character that `predicate` holds of.
+// Puts spaces around every character for which `predicate` holds.
 template <class Predicate>
 std::u32string surround(std::u32string_view text, Predicate predicate) {
   std::u32string out;
@@ -35,7 +35,7 @@ std::u32string surround(std::u32string_view text, Predicate predicate) {
   return out;
 }
 
-// Where `first(a) && second(b)` holds of two neighbours, both are consumed and come out with spaces around the one that
+// If `first(a) && second(b)` holds for two neighbours, both are consumed and written with spaces around the one that
 // splits off. (A consumed character takes no part in the next match: regular expressions substitute like this, and the
 // scores depend on it.)
 enum class SplitOff { First, Second };
@@ -58,12 +58,12 @@ std::u32string split_pairs(std::u32string_view text, SplitOff which, First first
   return out;
 }
 
-// Periods and commas split off unless they stand between digits, dashes after a digit too.
+// Splits off periods and commas unless they stand between digits, and dashes after a digit.
 std::u32string split_at_numbers(std::u32string_view text);
 
-// Split at runs of white space as Python's str.split() has it; no word is empty.
+// Splits at runs of white space, as Python's str.split() does; no word is empty.
 std::vector<std::u32string> split_words(std::u32string_view line);
-// Without white space at the end, or at both ends.
+// Remove white space at the end, or at both ends.
 std::u32string_view strip_end(std::u32string_view line);
 std::u32string_view strip(std::u32string_view line);
 

@@ -11,8 +11,8 @@ namespace weft {
 namespace {
 
 // From NVIDIA's data sheets: A100 80 GB SXM (2021), H100 SXM (2023), H200 SXM (2024); 8 on an HGX board, one 200 Gb/s
-// (A100) or 400 Gb/s adapter for each. That mma.sync reaches about 62 % of what wgmma does on Hopper: Luo et al. 2024,
-// "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture".
+// (A100) or 400 Gb/s adapter for each. On Hopper mma.sync reaches about 62 % of the rate of wgmma (Luo et al. 2024,
+// "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture").
 const std::array<DeviceSpec, 3>& specs() {
   static const std::array<DeviceSpec, 3> all{{
       {.name = "a100",
@@ -49,17 +49,17 @@ const std::array<DeviceSpec, 3>& specs() {
   return all;
 }
 
-// How the ranks of an axis reach each other.
+// The bandwidth and latency between the ranks of an axis.
 struct Way {
   double bytes_per_second = 0;
-  double hop = 0;  // seconds at least, the mean of all
+  double hop = 0;  // least seconds per hop, averaged over all hops
 };
 struct Axis {
   int ranks = 1;
   Way ring;
-  Way direct;  // from each rank to all others at once
+  Way direct;  // between each rank and all others at once
 
-  // An all-reduce goes around twice; an all-to-all goes around nothing.
+  // An all-reduce goes around the ring twice; an all-to-all uses no ring.
   double seconds(const std::string& collective, const StepPlan::Traffic& sent) const {
     const bool all_to_all = collective.ends_with(".all_to_all");
     const double hops = all_to_all ? 1 : (ranks - 1) * (collective.ends_with(".all_reduce") ? 2 : 1);
@@ -68,9 +68,9 @@ struct Axis {
   }
 };
 
-// Neighbours on an axis are as many ranks apart as the axes inside it have. The rings of an axis that leaves its node
-// go through the adapters of all devices that the axis has there; what a rank sends directly to other nodes goes
-// through its own.
+// Neighbours on an axis are as many ranks apart as the product of the sizes of its inner axes. The rings of an axis
+// that spans nodes go through the adapters of all devices that the axis has in a node; data that a rank sends directly
+// to other nodes goes through its own adapter.
 Axis way_along(MeshAxis axis, const MeshLayout& layout, const DeviceSpec& device, const Reach& reach) {
   int apart = 1;
   for (auto inner = kGridAxes.rbegin(); inner->axis != axis; ++inner) apart *= layout.*inner->size;
@@ -82,9 +82,9 @@ Axis way_along(MeshAxis axis, const MeshLayout& layout, const DeviceSpec& device
   }
   const int here = std::max(1, device.per_node / apart);
   const double adapter = device.network_gbps * reach.links * 1e9, network = adapter * here;
-  // Of as many hops as the axis has ranks in a node, one leaves it.
+  // Of every `here` hops, one leaves the node.
   const double hop = (reach.link_hop * (here - 1) + reach.network_hop) / here;
-  const double leaves = static_cast<double>(ranks - here) / (ranks - 1);  // of what is sent directly
+  const double leaves = static_cast<double>(ranks - here) / (ranks - 1);  // share of the directly sent bytes
   return {.ranks = ranks,
           .ring = {.bytes_per_second = std::min(link, network), .hop = hop},
           .direct = {.bytes_per_second = std::min(link / (1 - leaves), adapter / leaves), .hop = reach.network_hop}};
@@ -107,7 +107,7 @@ void price_operations(const StepPlan& plan, const DeviceSpec& device, const Reac
   }
 }
 
-// Of a step's forward and backward passes, a third is forward; what replicas send meets one micro-batch of them.
+// A third of forward and backward is forward; what replicas send overlaps with one micro-batch of the step.
 void price_collectives(const StepPlan& plan, const DeviceSpec& device, const Reach& reach, PredictedStep& step) {
   for (const GridAxis& grid : kReplicaAxes) {
     const Axis way = way_along(grid.axis, plan.layout, device, reach);

@@ -14,9 +14,9 @@ struct ModelFlops {
   std::string formula;
 };
 
-// Of a language model over `target_tokens` tokens: 6 N + 6 x layers x width x T a token, N all parameters, T the
+// For a language model and `target_tokens` tokens: 6 N + 6 x layers x width x T a token, N all parameters, T the
 // context: three products a weight, attention's two products causal, embeddings counted as if they were products,
-// nothing recomputed. Of a translation model: `counted`.
+// nothing recomputed. For a translation model: `counted`.
 ModelFlops model_flops(const JobConfig& job, int64_t parameters, int64_t target_tokens, double counted);
 
 // FLOPs of the matrix products and attention among the operations of a ledger.

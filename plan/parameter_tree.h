@@ -6,8 +6,8 @@
 
 namespace weft {
 
-// A job's model as a tree of its parameters' names, with shapes and counts of elements. The model is made dry: no
-// memory, no data. ConfigError as planned_vocabularies().
+// A job's model as a tree of its parameters' names, with shapes and counts of elements. The model is made without
+// memory or data. Throws the ConfigError of planned_vocabularies().
 std::string parameter_tree(const JobConfig& job);
 
 }  // namespace weft

@@ -8,22 +8,22 @@
 
 namespace weft {
 
-// A layout on devices of one kind, and what its step is predicted to take there.
+// A layout on devices of one kind, and the predicted time of its step on them.
 struct Prediction {
   StepPlan plan;
   PredictedStep step;
-  bool fits = true;  // all that a rank holds at once, in the device's memory
+  bool fits = true;  // the peak memory of a rank fits the device's memory
 
-  double tokens_per_second() const;                    // target tokens, all devices together
-  double utilisation(const DeviceSpec& device) const;  // MFU: model FLOPs over what the stated rate would do meanwhile
+  double tokens_per_second() const;                    // target tokens of all devices together
+  double utilisation(const DeviceSpec& device) const;  // MFU: model FLOPs over those of the stated rate in that time
 };
 
-// In the order of tokens per second, what does not fit last.
+// The predictions by descending tokens per second; layouts that do not fit come last.
 std::vector<Prediction> predict(std::vector<StepPlan> plans, const DeviceSpec& device);
 
-// A line a layout, with the parts of its step, and what was assumed.
+// One line per layout, with the parts of its step, and then the assumptions.
 std::string describe(std::span<const Prediction> predictions, const DeviceSpec& device);
-// Each with its parts; before them the device's stated rates and the shares of them that are assumed.
+// The device's stated rates and the shares of them that are assumed, then each prediction with its parts.
 nlohmann::ordered_json to_json(std::span<const Prediction> predictions, const DeviceSpec& device);
 
 }  // namespace weft

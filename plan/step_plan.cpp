@@ -17,7 +17,7 @@
 namespace weft {
 namespace {
 
-// Tokens are shapes here.
+// A dry run needs the shapes of tokens and no values.
 class AnyTokens : public SequenceReader {
  public:
   void read(const PlannedSequence&, std::span<int32_t> source, std::span<int32_t> target) const override {
@@ -26,14 +26,14 @@ class AnyTokens : public SequenceReader {
   }
 };
 
-// Pairs as long as the job lets them be: as its data says, or as its model has positions.
+// The longest pairs that the job allows: its data.max_*_tokens, or else the positions of its model.
 PairLengths longest_pairs(const JobConfig& job, int64_t pairs) {
   const auto limit = [](int64_t stated, int64_t otherwise) {
     return static_cast<int32_t>(stated > 0 ? stated : otherwise);
   };
   PairLengths lengths;
   lengths.source.assign(static_cast<size_t>(pairs), limit(job.data.max_source_tokens, job.model.max_length));
-  // One more than the decoder's inputs.
+  // A target sequence is one token longer than the decoder's inputs.
   lengths.target.assign(static_cast<size_t>(pairs), limit(job.data.max_target_tokens, job.model.max_length + 1));
   return lengths;
 }

@@ -12,26 +12,26 @@
 
 namespace weft {
 
-// What one rank of a layout needs for the largest step of a job, found by running that step dry: with the code that
-// trains, on a device without memory, through communicators without peers. The rank is the first, whose shards and
-// share of the data are as large as any other's.
+// The resources that one rank of a layout needs for the largest step of a job, found by running that step dry: with the
+// code that trains, on a device without memory, through communicators without peers. The rank is the first rank, whose
+// shards and share of the data are as large as any other's.
 struct StepPlan {
   MeshLayout layout;
   Precision precision = Precision::Fp32;
-  int64_t parameters = 0;     // the whole model's
-  size_t weight_bytes = 0;    // values, and masters if they are kept too
+  int64_t parameters = 0;     // in the whole model
+  size_t weight_bytes = 0;    // values, and masters if they are kept separately
   size_t gradient_bytes = 0;  // held between steps (ZeRO 2 holds no more than its share)
   size_t optimizer_bytes = 0;
-  size_t activation_bytes = 0;  // that the forward pass of the largest micro-batch leaves for its backward
-  size_t peak_bytes = 0;        // of all tensors at once: the above and workspace
-  size_t snapshot_bytes = 0;    // besides, in the host's memory: the copy of what a save writes, of the rank with most
+  size_t activation_bytes = 0;  // left by the forward pass of the largest micro-batch for its backward
+  size_t peak_bytes = 0;        // of all tensors at once: the four above and workspace
+  size_t snapshot_bytes = 0;    // in host memory besides: the copy that a save writes, on the rank with the largest
   double flops = 0;             // of the step, on this rank
   double model_flops = 0;       // of the step, over all ranks: plan/model_flops.h
   int64_t target_tokens = 0;    // in the step, over all ranks
-  int64_t micro_batches = 0;    // this rank's
+  int64_t micro_batches = 0;    // on this rank
   struct Traffic {
     int64_t calls = 0;
-    double bytes = 0;  // that this rank sends, by the formulas of docs/layouts.md
+    double bytes = 0;  // sent by this rank, by the formulas of docs/layouts.md
   };
   std::map<std::string, Traffic> traffic;           // by axis and collective: "dp.all_reduce"
   std::map<std::string, Ledger::Entry> operations;  // by name: "linear_forward"
@@ -40,10 +40,10 @@ struct StepPlan {
   size_t workspace_bytes() const {
     return peak_bytes - weight_bytes - gradient_bytes - optimizer_bytes - activation_bytes;
   }
-  double moved(const std::string& axis) const;  // of all collectives of an axis
+  double moved(const std::string& axis) const;  // bytes of all collectives of an axis
 };
 
-// Whether the prepared dataset, or without one the job, states how large the vocabularies are.
+// Whether the prepared dataset, or without one the job, states the sizes of the vocabularies.
 bool can_be_planned(const JobConfig& job);
 
 // Vocabularies of the prepared dataset, or without one those that the job's tokenizers state. ConfigError if neither
@@ -62,9 +62,9 @@ struct PlannedDevice {
   bool cuda = false;
 };
 
-// Plans on `layout`, not on the job's own parallel.tp. Without a prepared dataset a step is made of windows, or of
-// pairs as long as the job lets them be. ConfigError if the model cannot be divided so, or for a CUDA device in a build
-// without CUDA.
+// Plans on `layout`, not on the job's own parallel.tp. Without a prepared dataset a step is made of windows, or of the
+// longest pairs that the job allows. ConfigError if the model cannot be divided like this, or for a CUDA device in a
+// build without CUDA.
 StepPlan plan_step(const JobConfig& job, const MeshLayout& layout, const PlannedDevice& device = {});
 
 }  // namespace weft

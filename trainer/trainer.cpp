@@ -61,8 +61,8 @@ TrainResult Trainer::result() const {
           .out_of_time = out_of_time_};
 }
 
-// Nothing is written before everything that can be wrong with a checkpoint has been checked: a run that cannot begin
-// leaves nothing behind.
+// Nothing is written before everything that can be wrong with a checkpoint has been checked, so that a run that cannot
+// begin leaves nothing behind.
 void Trainer::begin(const ResumeChoice& choice) {
   directory_.take(job_.checkpoint.lock_wait_seconds);
   directory_.require_visible();
@@ -154,7 +154,7 @@ bool Trainer::run_steps(const StepObserver& after_step) {
   return true;
 }
 
-// A stop skips all of it; the save comes after the loop.
+// A stop skips evaluation, generations and save; train() saves after the loop.
 void Trainer::do_what_is_due() {
   if (stop_) {
     state_.evaluation_left = data_.valid && (evaluation_due() || end_.reached(state_));
@@ -210,8 +210,8 @@ void Trainer::note_stop(bool stop) {
   stop_ = stop_ || stop;
 }
 
-// Every rank decides the same, from what the control all-reduces have told it. A run that is asked to stop saves as it
-// is; the start that resumes from there rolls back.
+// Every rank decides the same, from the sums of the control all-reduces. A run that is asked to stop saves its state as
+// it is; the start that resumes from that save rolls back.
 bool Trainer::must_roll_back() const {
   const TrainConfig& train = job_.train;
   if (state_.skips_in_row <= train.max_nonfinite_steps) return false;
@@ -223,11 +223,11 @@ bool Trainer::must_roll_back() const {
       "lower schedule.learning_rate, lengthen the warm-up, or set train.clip_norm; the last checkpoint is intact");
 }
 
-// The same data would diverge again, so the run continues with the data after it.
+// The same data would diverge again, so the run continues with the data after the skipped steps.
 void Trainer::roll_back() {
   const RunState diverged = state_;
   commit_save();
-  mesh_.settle();  // devices finish their work on the weights before a checkpoint overwrites these
+  mesh_.settle();  // devices finish their work on the weights before a checkpoint overwrites the weights
   const std::string path = agree(mesh_.world(), [&] {
     std::string good = last_good_checkpoint(directory_.checkpoints());
     if (!good.empty()) return good;

@@ -24,15 +24,15 @@ struct TrainResult {
   int64_t step = 0;
   int64_t max_steps = 0;
   std::optional<fs::path> last_checkpoint;
-  double best_loss = 0;              // the best evaluation's; infinity if nothing was evaluated
-  std::optional<double> best_score;  // the best evaluation's, if a metric of translations decides
+  double best_loss = 0;              // loss of the best evaluation; infinity if nothing was evaluated
+  std::optional<double> best_score;  // score of the best evaluation, if a metric of translations decides
   bool out_of_time = false;          // true if `exit` is Preempted because max_time is nearly up
 };
 
-// What a trainer asks its surroundings while it runs.
+// The functions through which a trainer reads signals from outside while it runs.
 struct RunSignals {
   std::function<bool()> stop_asked = StopSignals::stop_asked;
-  // Seconds since this start of the run began, for train.max_time. Empty: since the trainer was made.
+  // Seconds since this start of the run began, for train.max_time. Empty: counted from the trainer's construction.
   std::function<double()> seconds;
 };
 
@@ -40,9 +40,9 @@ struct RunSignals {
 // then.
 using StepObserver = std::function<void(int64_t step)>;
 
-// The loop: steps, evaluations, generations, saves. Every rank runs it; decisions follow from the control all-reduce,
-// whose sums all ranks know, or rank 0 makes and broadcasts them. A rank that is asked to stop takes all of them
-// straight to the save, out of evaluations and generations too; the next start begins with the evaluation left out.
+// The training loop: steps, evaluations, generations, saves. Every rank runs it; decisions follow from the sums of the
+// control all-reduce, which all ranks have, or rank 0 makes and broadcasts them. If a rank is asked to stop, all ranks
+// leave evaluations and generations too and save at once; the next start begins with the evaluation left out.
 class Trainer {
  public:
   Trainer(Context& context, Mesh& mesh, const JobConfig& job, RunOrigin origin = {}, RunSignals signals = {});
@@ -55,14 +55,14 @@ class Trainer {
   void set_aside_later_than(const fs::path& checkpoint) const;
   TrainResult result() const;
   void train(const StepObserver& after_step);
-  // Runs until the run has reached its end or is stopped (true), or has to roll back (false).
+  // Trains until the run reaches its end or is stopped (returns true), or has to roll back (returns false).
   bool run_steps(const StepObserver& after_step);
   void do_what_is_due();
-  // `next`: the step after it; null if it has not been read yet.
+  // `next`: the step after `batches`; null if it has not been read yet.
   void train_step(const StepBatches& batches, const StepBatches* next, double data_seconds);
   void count_step(const StepBatches& batches, const StepOutcome& outcome);
   bool stop_asked() const;
-  // Returns whether any rank is asked to stop, and remembers it. Collective.
+  // Returns whether any rank is asked to stop, and records the answer. Collective.
   bool agree_to_stop();
   void note_stop(bool stop);
   bool must_roll_back() const;
@@ -90,7 +90,7 @@ class Trainer {
   AlgorithmsFile algorithms_file_;
   bool stop_ = false;          // some rank was asked to stop
   bool out_of_time_ = false;   // this rank's time was up when stop_ was set
-  bool save_due_now_ = false;  // by rank 0's clock
+  bool save_due_now_ = false;  // a save is due by rank 0's clock
   int64_t evaluated_step_ = -1;
   std::unique_ptr<Validation> validation_;  // null if the dataset has no validation split
 };

@@ -30,7 +30,7 @@ def old_case(case, folder):
 def without_peak(case):
     """Each pair runs within a minute or two of itself, so the machine's peak need not be measured with it."""
     quick = copy.copy(case)
-    quick.weft = [*case.weft, "--no-ceiling"]  # what --no-peak was called
+    quick.weft = [*case.weft, "--no-ceiling"]  # the former name of --no-peak
     return quick
 
 
@@ -43,7 +43,7 @@ def measure(name, precision, options, scratch):
     compare.say(f"{name}, {precision}: {case.note}")
     rates = {"new": [], "old": []}
     for pair in range(options.repeats):
-        for which in ("new", "old") if pair % 2 == 0 else ("old", "new"):  # a drift of the machine hits both alike
+        for which in ("new", "old") if pair % 2 == 0 else ("old", "new"):  # a drift of the machine affects both alike
             weft, its_case = programs[which]
             run = compare.run_weft(its_case, precision, launcher, options, scratch, weft)
             rates[which].append(run[case.weft_rate])
@@ -64,7 +64,7 @@ def main(options):
         for name in options.cases:
             for precision in options.precisions:
                 result["pairs"].append(measure(name, precision, options, scratch))
-                file.keep(result)  # what was measured so far is kept, whatever comes
+                file.keep(result)  # keeps the figures so far, whatever happens later
     for case in result["pairs"]:
         new, old, ratio = (figures.summary(case[key]) for key in ("new", "old", "ratios"))
         print(f"{case['case']} {case['precision']}: new {new['median']:.0f}, old {old['median']:.0f} tokens/s; "

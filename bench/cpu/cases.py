@@ -8,9 +8,9 @@ PEERS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 CASES = ("gpt2-124m", "transformer-tiny", "char")
 PRECISIONS = ("fp32", "bf16")
-# Layers, width and heads; contexts of 1,024 tokens.
+# Layers, width and heads; contexts have 1,024 tokens.
 GPT2 = {"gpt2-124m": (12, 768, 12), "gpt2-350m": (24, 1024, 16), "gpt2-774m": (36, 1280, 20), "gpt2-1558m": (48, 1600, 25)}
-GPT2_CONTEXT, GPT2_VOCABULARY = 1024, 50304  # padded, as PyTorch likes it
+GPT2_CONTEXT, GPT2_VOCABULARY = 1024, 50304  # padded to a multiple of 64, for PyTorch
 
 
 class Case:

@@ -26,7 +26,7 @@ import figures  # noqa: E402
 from result_file import ROOT, ResultFile, add_options  # noqa: E402
 
 FLAGS = ("avx2", "fma", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16", "amx_tile")
-PEER_RATE = "tokens_per_second"  # what bench/peers/*_model.py print
+PEER_RATE = "tokens_per_second"  # the figure that bench/peers/*_model.py print
 MICRO_BATCH_MEMORY = 12  # GiB that four windows of GPT-2 124M need, the peer's logits included
 
 
@@ -256,7 +256,7 @@ def begin_result(options, versions, suffix=""):
 def main(arguments=None):
     options = parse(arguments)
     if options.against:
-        import against  # which imports this module
+        import against  # here, since it imports this module
         return against.main(options)
     result, file = begin_result(options, {**own_versions(options.weft), **peer_versions(options.python)})
     result["cases"] = []
@@ -264,7 +264,7 @@ def main(arguments=None):
         for name in options.cases:
             for precision in options.precisions:
                 result["cases"].append(measure(name, precision, options, scratch))
-                file.keep(result)  # what was measured so far is kept, whatever comes
+                file.keep(result)  # keeps the figures so far, whatever happens later
     for case in result["cases"]:
         ratio = f"{case['ratio']:.2f} x {case['fastest_peer']}" if case["ratio"] else "no peer ran"
         share = f"{100 * case['ceiling_share']:.0f} % of the measured peak" if case["ceiling_share"] else "peak n/a"

@@ -95,7 +95,7 @@ def main(arguments=None):
             compare.run([options.python, PEER, "make", scratch], options, options.threads)
         for name in CASES:
             result["decoding"].append(figures.summarise_decoding(measure(name, options, scratch), options.new))
-            file.keep(result)  # what was measured so far is kept, whatever comes
+            file.keep(result)  # keeps the figures so far, whatever happens later
     for case in result["decoding"]:
         for program, figure in case["programs"].items():
             share = figure["bandwidth_share"]

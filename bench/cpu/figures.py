@@ -32,7 +32,7 @@ def condensed(value):
     return value
 
 
-# A case is slower if it loses more than this, and more than its pairs lie apart.
+# A case is slower if it loses more than this, and more than the spread of its pairs.
 TOLERANCE = 0.02
 
 

@@ -10,12 +10,12 @@ import json
 import os
 import random
 
-# First and last letter, and how often the script is drawn.
+# First letter, last letter and relative frequency of each script.
 SCRIPTS = [("a", "z", 60), ("\u00e0", "\u00ff", 6), ("\u0430", "\u044f", 8), ("\u03b1", "\u03c9", 3),
            ("\u05d0", "\u05ea", 2), ("\u0627", "\u064a", 4), ("\u0905", "\u0939", 4), ("\u0e01", "\u0e2e", 2),
            ("\uac00", "\ud7a3", 3), ("\u4e00", "\u9fa5", 6), ("\u3041", "\u3096", 2)]
-WORDS = 20_000      # of a script
-PARAGRAPHS = 60_000  # that documents are put together from
+WORDS = 20_000      # per script
+PARAGRAPHS = 60_000  # distinct paragraphs that documents consist of
 
 
 def vocabulary(rng, first, last):

@@ -51,7 +51,7 @@ def write_job(options, folder):
     with open(os.path.join(folder, "text.txt"), "w", encoding="ascii") as text:
         for _ in range(1 + shape["context"] * rows * 3 // shape["vocabulary"]):
             text.write(" ".join(f"w{i}" for i in range(shape["vocabulary"])) + "\n")
-    # The first save and the last do not count: the one finds cold files, the other is waited for.
+    # The first save and the last do not count: the first finds cold files, and the run waits for the last.
     steps = options.every * (options.repeats + 2)
     with open(os.path.join(folder, "job.yaml"), "w", encoding="ascii") as job:
         job.write(f"""name: saves

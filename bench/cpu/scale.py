@@ -56,7 +56,7 @@ def collectives(options, ranks, mib):
     rows = [json.loads(line) for line in printed(mpirun(ranks, [program, str(mib)])).splitlines()]
     for row in rows if mib == options.mib[-1] else ():
         if "Gloo" in row["way"]:
-            continue  # its bytes do not go through MPI
+            continue  # Gloo's bytes do not go through MPI
         row["sent_mib"] = sent_mib(program, ranks, mib, row["way"])
     return rows
 

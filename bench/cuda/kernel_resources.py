@@ -30,12 +30,12 @@ import result_file  # noqa: E402
 
 BEGIN, END = "<!-- kernel_resources.py begins -->", "<!-- kernel_resources.py ends -->"
 DEVICES = ("sm_80", "sm_90")
-# Of a multiprocessor (CUDA programming guide, technical specifications by compute capability).
+# The limits of a multiprocessor (CUDA programming guide, technical specifications by compute capability).
 REGISTERS, WARPS, BLOCKS = 65536, 64, 32
 SHARED = {"sm_80": 164 << 10, "sm_90": 228 << 10}
-GRANULE = 256  # a warp's registers are a multiple of it
-RESERVED = 1 << 10  # shared memory of each block that is the system's
-BY_INSTANCE = "attention"  # sources whose instances have a line each: their blocks differ by the width of a head
+GRANULE = 256  # a warp's registers are a multiple of this
+RESERVED = 1 << 10  # bytes of each block's shared memory that the system takes
+BY_INSTANCE = "attention"  # sources with a line per instance, since blocks differ by the width of a head
 
 
 def sources(build, only):

@@ -18,9 +18,9 @@ sys.path.insert(0, str(ROOT / "bench" / "cpu"))
 import cases  # noqa: E402
 from result_file import ResultFile  # noqa: E402
 
-LAST = 2000  # characters kept of what a failed stage printed
+LAST = 2000  # characters that are kept of a failed stage's output
 
-# Windows of 1,024 tokens a step, tokens of a micro-batch: what fits 80 GB.
+# Windows of 1,024 tokens a step, and tokens of a micro-batch, that fit in 80 GB.
 SIZES = {"gpt2-124m": (64, 32768), "gpt2-350m": (64, 16384), "gpt2-774m": (32, 16384), "gpt2-1558m": (32, 8192)}
 SANITIZED = "*ResidualNorm*:*CrossEntropy*:*Attention*:*Embed*"
 

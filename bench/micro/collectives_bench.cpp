@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of gradients over MPI: weft's chain beside MPI's own calls and, where it was found, Gloo, in turn. Rank 0 prints
-// a line of JSON a way:
+// Times sums of gradients over MPI: weft's chain, MPI's own calls and, if it was found, Gloo, in turn. Rank 0 prints
+// one line of JSON per way:
 //   mpirun -np 4 collectives_bench MIB
-// With the name of a way it does that once, and prints nothing: for a monitor that counts the bytes.
+// With the name of a way it runs that way once and prints nothing, for a monitor that counts the bytes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct Way {
   std::function<void()> call;
 };
 
-// Of each way in turn, the fastest call of the slowest rank.
+// Runs the ways in turn and prints, for each way, the time of its fastest call on the slowest rank.
 void measure(Communicator& world, const std::vector<Way>& ways, int64_t mib) {
   constexpr int kTurns = 6;  // the first warms up
   std::vector<double> best(ways.size(), 1e30);

@@ -6,8 +6,8 @@
 
 namespace weft {
 
-// Sums a tensor of the host's f32 elements in place with Gloo's ring, over TCP on this machine; empty in a build
-// without Gloo. Collective, as what it returns.
+// Returns a function that sums a tensor of f32 elements on the host in place with Gloo's ring, over TCP on this
+// machine; empty in a build without Gloo. This call and the function are collective.
 std::function<void()> gloo_all_reduce(Communicator& world, const Tensor& tensor);
 
 }  // namespace weft

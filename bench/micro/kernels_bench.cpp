@@ -48,7 +48,7 @@ void backward(benchmark::State& state, Layer s, DType dtype, Activation activati
   rate(state, "GFLOP/s", s.flops() * ((dx ? 1 : 0) + (dw ? 1 : 0)), [&] { linear_backward(context(), args); });
 }
 
-// Logits read, their gradient written.
+// Counts the bytes of the logits that are read and of the gradient that is written.
 void cross_entropy(benchmark::State& state, DType dtype) {
   const int64_t rows = 256, columns = 50257;
   const Tensor logits = tensor({rows, columns}, DType::F32), d = tensor({rows, columns}, dtype);

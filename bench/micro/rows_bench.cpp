@@ -43,7 +43,7 @@ struct Heads {
   }
 };
 
-// FLOPs as the ledger counts them: two products forward, four backward, without the scores that backward recomputes.
+// Counts FLOPs as the ledger does: two products forward, four backward, without the scores that backward recomputes.
 void attention(benchmark::State& state, const Heads& h, bool backward) {
   const int64_t rows = h.sequences.rows(), width = h.heads * h.head_dim;
   const SharedOffsets offsets = h.sequences.offsets();
@@ -72,7 +72,7 @@ void attention(benchmark::State& state, const Heads& h, bool backward) {
   rate(state, "GFLOP/s", 4 * h.product_flops(), [&] { attention_backward(context(), args); });
 }
 
-// One new row a sequence against a cache of 12 heads of 64: bytes of keys and values read.
+// One new row per sequence against a cache of 12 heads of 64; counts the bytes of keys and values that are read.
 void decode(benchmark::State& state, int32_t batch, int32_t past, DType dtype) {
   std::vector<int32_t> slots(static_cast<size_t>(batch));
   std::iota(slots.begin(), slots.end(), 0);
@@ -88,7 +88,7 @@ void decode(benchmark::State& state, int32_t batch, int32_t past, DType dtype) {
   rate(state, "GB/s", bytes, [&] { cached_attention(context(), args); });
 }
 
-// Bytes as the ledger counts them: each tensor once.
+// Counts bytes as the ledger does: each tensor once.
 template <class Body>
 void measured_by_ledger(benchmark::State& state, const char* operation, Body&& body) {
   context().ledger().clear();

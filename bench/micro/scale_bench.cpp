@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What data parallelism alone costs a rank's processor, by the number of replicas: the description of the plan at
-// start, and a step's share. Prints JSON, an object a number of replicas. Nothing is trained, and no other rank runs.
+// The processor time that data parallelism alone costs a rank, by the number of replicas: for the description of the
+// plan at start, and for a step's share. Prints a list of JSON objects. Nothing is trained, and no other rank runs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ double processor_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// Of one call, the median of `times`.
+// The median of `times` calls, in seconds of this thread's processor time.
 template <class Work>
 double median_seconds(int times, Work&& work) {
   std::vector<double> seconds;
@@ -39,7 +39,7 @@ class NoTokens : public SequenceReader {
   void read(const PlannedSequence&, std::span<int32_t>, std::span<int32_t>) const override {}
 };
 
-// Sentences of 4 to 43 tokens, in no order.
+// Sentences of 4 to 43 tokens, in a pseudo-random order.
 PairLengths sentences(int64_t pairs) {
   PairLengths lengths;
   uint32_t state = 1;
@@ -67,7 +67,7 @@ void report(const char* what, const BatchPlan& plan, int64_t replicas, int64_t m
 void run() {
   fmt::print("[\n");
   for (const int64_t replicas : {64, 1024, 8192}) {
-    // Four windows of 2,048 tokens a replica, as GPT-3's sizes have them, and sentences for 4,096 tokens a replica.
+    // Four windows of 2,048 tokens a replica, as for GPT-3's sizes, and sentences for 4,096 tokens a replica.
     const auto windows =
         make_window_plan({.sequences = 4 * replicas, .context_length = 2048}, 2048 * 4 * replicas * 20 + 1, 1);
     report("windows", *windows, replicas, 4096, false);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast texts become ids, and how long merges take to learn. Prints a JSON object; files hold a JSON object a line
-// with a field "text".
+// Measures how fast texts become ids, and how long merges take to learn. Prints a JSON object; files hold one JSON
+// object per line with a field "text".
 //   tokenizer_bench encode TOKENIZER.json FILE THREADS
 //   tokenizer_bench learn MERGES FILE THREADS
 #include <fmt/format.h>
@@ -38,7 +38,7 @@ double seconds_of(Work&& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
-// All texts, by threads that take 64 at a time; how many ids.
+// Encodes all texts with threads that take 64 texts at a time; returns the number of ids.
 size_t encode(const Tokenizer& tokenizer, const std::vector<std::string>& texts, int threads) {
   std::atomic<size_t> next{0}, tokens{0};
   const auto work = [&] {

@@ -23,7 +23,7 @@ def make(options):
     folder = os.path.join(options.folder, "transformers")
     set_seed(1)
     GPT2LMHeadModel(GPT2Config(vocab_size=VOCABULARY)).save_pretrained(folder)
-    # The converter wants a vocabulary; what the tokens are called does not matter.
+    # The converter requires a vocabulary; the names of the tokens do not matter.
     with open(os.path.join(folder, "vocab.json"), "w", encoding="utf-8") as out:
         json.dump({**{f"t{i}": i for i in range(VOCABULARY - 1)}, END: VOCABULARY - 1}, out)
     with open(os.path.join(folder, "merges.txt"), "w", encoding="utf-8") as out:
@@ -72,7 +72,7 @@ PROGRAMS = {"transformers": transformers, "ctranslate2": ctranslate2}
 
 def run(options):
     write = PROGRAMS[options.program](options)
-    write(4)  # what is allocated once is not measured
+    write(4)  # so that one-time allocations are not measured
     begin = time.perf_counter()
     written = write(options.new)
     seconds = time.perf_counter() - begin

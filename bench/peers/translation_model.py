@@ -19,7 +19,7 @@ from torch import nn
 from torch.nn import functional as F
 
 PADDING, START, FIRST = 1, 2, 4  # ids; words begin at FIRST
-POSITIONS = 256  # that each side learns
+POSITIONS = 256  # positions that each side learns
 
 
 class Attention(nn.Module):
@@ -71,7 +71,7 @@ class TranslationModel(nn.Module):
         return self.tokens(tokens) * self.tokens.embedding_dim**0.5 + self.positions[side, :tokens.shape[1]]
 
     def forward(self, source, inputs, targets):
-        mask = (source != PADDING)[:, None, None, :]  # what may be seen; targets see no padding, which is behind them
+        mask = (source != PADDING)[:, None, None, :]  # visible positions; targets see no padding, which follows them
         encoded, decoded = self.embed(source, 0), self.embed(inputs, 1)
         for block in self.encoder:
             encoded = block(encoded, mask)

@@ -13,28 +13,28 @@ struct Living {
   std::vector<int32_t> text;
   std::vector<double> token_log_probabilities;
   double log_probability = 0;
-  double ranking = 0;  // the same after a repetition penalty
+  double ranking = 0;  // log_probability after the repetition penalty
 };
 
 // One sentence of the batch. Its living hypotheses are neighbouring rows of the model, the better ones first.
 struct Sentence {
-  size_t index = 0;  // in the batch
+  size_t index = 0;  // index of the input in the batch
   const SearchInput* input = nullptr;
   int64_t max_new = 0;
   std::vector<Living> living;
-  NBest ended;  // the best `beam`, best first
+  NBest ended;  // the best `beam` ended hypotheses, best first
 };
 
-// A row's continuations: its best beam + 1 tokens with the log-probabilities of the texts that they make.
+// A continuation of a row by one of its best beam + 1 tokens, with the log-probability of the resulting text.
 struct Continuation {
   double ranking;
   double log_probability;
   double token_log_probability;
-  int32_t row;  // within the sentence
+  int32_t row;  // index among the sentence's living hypotheses
   int32_t token;
 };
 
-// Of equal ones, the first found wins. Complete translations come before those that were cut; texts of a language
+// Of equal hypotheses, the first found ranks first. Complete translations rank before cut ones; texts of a language
 // model, which are cut somewhere anyway, are ranked together.
 bool ranks_before(const SearchInput& input, const Hypothesis& a, const Hypothesis& b) {
   const bool a_complete = is_complete(a.ending), b_complete = is_complete(b.ending);
@@ -73,7 +73,7 @@ class BeamSearch {
   }
 
  private:
-  // Extends every sentence by one token; leaves in parents_ and fed_ what the model has to do for the living.
+  // Extends every sentence by one token; sets parents_ and fed_ for the hypotheses that stay alive.
   void step() {
     const std::vector<std::vector<Continuation>> continuations = extend_rows();
     parents_.clear();
@@ -106,7 +106,7 @@ class BeamSearch {
       const Sentence& sentence = *rows[r].sentence;
       questions[r] = question_of(config_, tokens_, *sentence.input, sentence.living[rows[r].row].text, r);
     });
-    // Beams are compared by sums of log-probabilities, so it is these that a penalty strikes.
+    // Beams are compared by sums of log-probabilities, so the penalty applies to log-probabilities and not to logits.
     const std::vector<TokenAnswer> answers =
         model_.choose(questions, {.count = config_.beam + 1,
                                   .log_probabilities = config_.repetition_penalty != 1,
@@ -134,7 +134,7 @@ class BeamSearch {
     return continuations;
   }
 
-  // The best `beam` continuations that do not end become the living ones; an end among the best `beam` of all is kept.
+  // The best `beam` continuations that do not end stay alive; one that ends is kept if it is among the best `beam`.
   void choose(Sentence& sentence, std::vector<Continuation>& all, int32_t first_row) {
     std::sort(all.begin(), all.end(), [](const Continuation& a, const Continuation& b) {
       if (a.ranking != b.ranking) return a.ranking > b.ranking;

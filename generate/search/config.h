@@ -14,7 +14,7 @@ struct EnumNames<SearchMethod> {
   static constexpr auto kNames = enum_names<SearchMethod>("beam", "greedy", "sample");
 };
 
-// What a hypothesis's log-probability is divided by. len counts generated tokens, the end token included.
+// The divisor of a hypothesis's log-probability. len counts generated tokens, the end token included.
 enum class PenaltyForm {
   Power,  // len^alpha: alpha 1 is the mean log-probability of a token
   Gnmt,   // ((5 + len) / 6)^alpha (Wu et al., "Google's neural machine translation system", 2016, eq. 14)
@@ -24,10 +24,10 @@ struct EnumNames<PenaltyForm> {
   static constexpr auto kNames = enum_names<PenaltyForm>("power", "gnmt");
 };
 
-// When beam search leaves a sentence before every hypothesis has ended.
+// The condition under which beam search finishes a sentence before every hypothesis has ended.
 enum class StopRule {
   Full,   // as soon as `beam` hypotheses have ended
-  Bound,  // not before no living hypothesis can still become better than the worst of the best `beam` that have ended
+  Bound,  // once no living hypothesis can still become better than the worst of the best `beam` that have ended
 };
 template <>
 struct EnumNames<StopRule> {
@@ -93,8 +93,8 @@ struct SearchConfig {
 // Throws ConfigError if fields do not fit each other or lie outside their ranges.
 void check(const SearchConfig& config);
 
-// Log-probability over length penalty: what hypotheses are ranked by, larger is better. `length` counts the end token;
-// nothing generated (0) scores 0.
+// The log-probability divided by the length penalty. Hypotheses are ranked by it, largest first. `length` counts the
+// end token; a text of length 0 scores 0.
 double length_normalized(const SearchConfig& config, double log_probability, int64_t length);
 
 }  // namespace weft

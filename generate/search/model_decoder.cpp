@@ -52,8 +52,8 @@ class ModelDecoder : public NextTokenModel {
 
  private:
   Transformer& model_;
-  const std::vector<std::vector<int32_t>>& sources_;  // of all inputs; owned by the factory
-  std::vector<int64_t> waiting_;                      // the batch, of which admitted_ have begun
+  const std::vector<std::vector<int32_t>>& sources_;  // the source tokens of all inputs; owned by the factory
+  std::vector<int64_t> waiting_;                      // the batch's inputs in order; the first admitted_ have begun
   size_t admitted_ = 0;
   int64_t capacity_ = 0;
   std::unique_ptr<KeyValueCache> cache_;

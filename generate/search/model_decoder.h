@@ -7,8 +7,8 @@
 
 namespace weft {
 
-// A Transformer as search sees it. For translation `sources` holds the source tokens of every input, which the
-// factory's batches index; for a language model it is empty.
+// The factory of search models that decode with a Transformer. For translation `sources` holds the source tokens of
+// every input, which the factory's batches index; for a language model it is empty.
 ModelFactory decoder_factory(Transformer& model, std::vector<std::vector<int32_t>> sources = {});
 
 }  // namespace weft

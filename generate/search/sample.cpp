@@ -9,9 +9,9 @@
 namespace weft {
 namespace {
 
-// One text that grows: one row of the model.
+// A text that is still growing; from its first token on it is one row of the model.
 struct Text {
-  size_t index = 0;  // its input's index
+  size_t index = 0;  // index of its input in the batch
   int64_t sample = 0;
   const SearchInput* input = nullptr;
   int64_t max_new = 0;
@@ -53,7 +53,7 @@ class SampleSearch {
   }
 
  private:
-  // Extends every text by one token; those that continue are the model's rows from now on.
+  // Extends every text by one token; the texts that continue become the model's rows.
   void grow(const std::vector<int32_t>& rows) {
     const std::vector<SampledToken> choices = choose(rows);
     std::vector<int32_t> parents;
@@ -111,10 +111,10 @@ class SampleSearch {
   const SearchTokens& tokens_;
   const SearchListener& listener_;
   std::vector<Text> texts_;
-  std::vector<int32_t> fed_;  // the last token of each
+  std::vector<int32_t> fed_;  // the last token of each text
   std::vector<NBest> results_;
-  std::vector<int64_t> unfinished_;  // texts of each input
-  int64_t alive_ = 0, done_ = 0;     // inputs
+  std::vector<int64_t> unfinished_;  // unfinished texts of each input
+  int64_t alive_ = 0, done_ = 0;     // counts of inputs
 };
 
 }  // namespace

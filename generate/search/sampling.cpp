@@ -13,17 +13,17 @@
 namespace weft {
 namespace {
 
-// Logits divided by less differ by more than exp() can hold, unless they are alike: there the best is all that is left,
-// and the sums that a draw needs would cancel.
+// Below this temperature, logits differ by more than exp() can represent unless they are equal: only the best token
+// keeps any probability, and the sums that a draw needs would cancel.
 constexpr double kColdest = 1e-10;
-constexpr int64_t kFirstNucleus = 64;  // candidates that most nuclei fit in; looked for again in eight times as many
+constexpr int64_t kFirstNucleus = 64;  // candidates that hold most nuclei; a larger one is sought among 8 times as many
 
 SampledToken sampled(const TokenAnswer& answer, size_t index) {
   const ChosenToken& c = answer.chosen[index];
   return {.token = c.token, .log_probability = static_cast<double>(c.logit) - answer.log_sum};
 }
 
-// Among the best tokens, `all`: of those that there are. Nothing if the nucleus may reach beyond them.
+// Draws among the answer's best tokens; `all`: there are no others. Empty if the nucleus may reach beyond them.
 std::optional<SampledToken> draw_among(const TokenAnswer& answer, bool all, double uniform,
                                        const SearchConfig& config) {
   if (answer.chosen.empty()) return SampledToken{};
@@ -34,7 +34,7 @@ std::optional<SampledToken> draw_among(const TokenAnswer& answer, bool all, doub
   for (const ChosenToken& c : answer.chosen) {
     cumulative.push_back(sum += std::exp(static_cast<double>(c.score) * inverse_temperature - shift));
   }
-  // Without a top_k, top_p means a share of everything that is not blocked; with one, of the k best.
+  // Without top_k, top_p is a share of all tokens that are not blocked; with top_k, it is a share of the k best.
   const double total = config.top_k > 0 ? sum : std::exp(answer.log_mass - shift);
   const auto nucleus_end = std::lower_bound(cumulative.begin(), cumulative.end(), config.top_p * total);
   if (nucleus_end == cumulative.end() && !all) return std::nullopt;
@@ -44,7 +44,7 @@ std::optional<SampledToken> draw_among(const TokenAnswer& answer, bool all, doub
   return sampled(answer, std::min<int64_t>(drawn - cumulative.begin(), kept - 1));
 }
 
-// Draws from the whole distribution, or takes the most probable token.
+// Draws a token for each question from the whole distribution, or takes the most probable token.
 std::vector<SampledToken> take_one(NextTokenModel& model, const std::vector<TokenQuestion>& questions,
                                    const SearchConfig& config) {
   const bool draw = config.temperature >= kColdest;
@@ -74,7 +74,7 @@ std::vector<SampledToken> sample_tokens(NextTokenModel& model, const std::vector
   const bool nucleus = config.top_k == 0;
   if (config.temperature < kColdest || (nucleus && config.top_p >= 1)) return take_one(model, questions, config);
   std::vector<SampledToken> tokens(questions.size());
-  std::vector<size_t> open(questions.size());  // still without a token
+  std::vector<size_t> open(questions.size());  // indices of questions that have no token yet
   std::iota(open.begin(), open.end(), 0);
   for (int64_t count = nucleus ? kFirstNucleus : config.top_k; !open.empty(); count *= 8) {
     std::vector<TokenQuestion> asked;

@@ -24,13 +24,13 @@ int64_t input_length(const SearchInput& input) {
   return std::max(input.source_length.value_or(0), static_cast<int64_t>(input.prompt.size() + input.forced.size()));
 }
 
-// Positions that a row may come to hold.
+// The most positions that a row may need.
 int64_t capacity_of(const SearchConfig& config, const SearchInput& input) {
   const int64_t prompt = static_cast<int64_t>(input.prompt.size());
   return prompt + max_new_tokens(config, input, int64_t{1} << 40) - 1;
 }
 
-// Inputs by length, the longest first: what does not fit into memory fails at once, and the last to begin are short.
+// Inputs that need decoding, longest first: one too large for memory fails at once, and the last to begin are short.
 std::vector<int64_t> order_by_length(std::span<const SearchInput> inputs) {
   std::vector<int64_t> order;
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -14,36 +14,36 @@ namespace weft {
 
 // One text to continue or sentence to translate.
 struct SearchInput {
-  int64_t id = 0;               // its random stream: samples depend on (seed, id, sample, position) and nothing else
+  int64_t id = 0;               // random stream: samples depend on (seed, id, sample, position) and nothing else
   std::vector<int32_t> prompt;  // fed to the decoder first: a start token, or a text to continue; not empty
-  std::optional<int64_t> source_length;  // tokens of the source; none for language models. 0 gives an empty text.
-  // What the text begins with, by force: these tokens are counted and scored as those that the search chose, and no
-  // rule holds for them. An end token may be the last.
+  std::optional<int64_t> source_length;  // tokens of the source; nullopt: a language model. 0 gives an empty text.
+  // Tokens that the text must begin with. They are counted and scored like tokens that the search chose, and no rule
+  // applies to them. The last of them may be an end token.
   std::vector<int32_t> forced = {};
 };
 
 // The tokens that search treats specially.
 struct SearchTokens {
-  std::optional<int32_t> end;       // ends a text; none: texts run to their maximal length
+  std::optional<int32_t> end;       // ends a text; nullopt: texts grow to their maximal length
   std::vector<int32_t> suppressed;  // never generated (start, padding); they keep their share of the probability
-  // Whether a text has just come to its end in another way than by the end token: it holds a stop string. Called with
-  // each text as it grows, from many threads.
+  // Whether the text has just ended without an end token, because it holds a stop string. Called with each text as it
+  // grows, on the thread that searches.
   std::function<bool(std::span<const int32_t>)> stops;
 };
 
 // Callbacks that follow a search, on the thread that searches.
 struct SearchListener {
-  std::function<void(int64_t done)> progress;  // after each finished input: how many are
-  // Greedy search and sampling: the first text of an input, named by its id, has grown by a token and continues.
+  std::function<void(int64_t done)> progress;  // called after each finished input with the number of finished inputs
+  // Greedy search and sampling: called when the first text of an input, given by its id, has grown and continues.
   std::function<void(int64_t input, std::span<const int32_t> text)> grown;
 };
 
 enum class Ending {
   EndToken,
-  StopString,   // the text holds one, to be cut off
-  MaxLength,    // cut
+  StopString,   // the text holds a stop string, which is still to be cut off
+  MaxLength,    // the text reached its maximal length
   Blocked,      // every token was blocked (n-gram rule, suppressed, minimal length)
-  EmptySource,  // there was nothing to translate
+  EmptySource,  // the source had no tokens
 };
 template <>
 struct EnumNames<Ending> {
@@ -52,8 +52,8 @@ struct EnumNames<Ending> {
 
 struct Hypothesis {
   std::vector<int32_t> tokens;                  // without prompt and end token
-  std::vector<double> token_log_probabilities;  // natural, under the model's full distribution; then the end token's
-  double log_probability = 0;                   // their sum
+  std::vector<double> token_log_probabilities;  // natural, under the model's full distribution; the end token's is last
+  double log_probability = 0;                   // the sum of token_log_probabilities
   double score = 0;  // length_normalized(), of the penalised log-probability if there is a repetition_penalty
   Ending ending = Ending::EndToken;
 };
@@ -64,12 +64,12 @@ void from_json(const nlohmann::json& json, Hypothesis& hypothesis);
 using NBest = std::vector<Hypothesis>;
 
 // Decodes a batch with a fresh model, which admits `inputs` in their order: at most `at_once` (0: all) are alive at the
-// same time, and where one ends the next may begin. Inputs with an empty source are not allowed here.
+// same time, and others begin as inputs end. Inputs with an empty source are not allowed here.
 std::vector<NBest> search_batch(NextTokenModel& model, std::span<const SearchInput> inputs, const SearchConfig& config,
                                 const SearchTokens& tokens, const SearchListener& listener = {}, int64_t at_once = 0);
 
-// Decodes everything: sorts by length, the longest first, cuts into batches where the limits of `config` allow twice as
-// many inputs at once, asks `make_model` for each, and returns results in the order of the inputs.
+// Decodes all inputs: sorts them by length, longest first, begins a new batch when the limits of `config` allow twice
+// as many inputs at once, calls `make_model` for each batch, and returns results in the order of the inputs.
 std::vector<NBest> search(std::span<const SearchInput> inputs, const ModelFactory& make_model,
                           const SearchConfig& config, const SearchTokens& tokens, const SearchListener& listener = {});
 

@@ -12,7 +12,7 @@ namespace {
 
 using Ints = std::vector<int32_t>;
 
-// Begins of each question's list, and the lists.
+// The lists of all questions one after another, and the offset at which each list begins.
 struct Lists {
   Ints begins{0}, tokens;
   void end_list() { begins.push_back(static_cast<int32_t>(tokens.size())); }
@@ -27,7 +27,7 @@ Lists repeated_of(std::span<const TokenQuestion> questions) {
   return lists;
 }
 
-// Where a token is forced, all others are blocked.
+// If a token is forced, all others are blocked.
 Lists blocked_of(std::span<const TokenQuestion> questions, int64_t vocabulary) {
   Lists lists;
   for (const TokenQuestion& question : questions) {
@@ -40,7 +40,7 @@ Lists blocked_of(std::span<const TokenQuestion> questions, int64_t vocabulary) {
   return lists;
 }
 
-// Fields that a device does not read.
+// Checks on the host the fields that a kernel on a device cannot check.
 void check(const TokenQuestion& question, const Tensor& logits) {
   require<InternalError>(question.row >= 0 && question.row < logits.rows(), "a question about row {} of {}",
                          question.row, logits);
@@ -54,7 +54,7 @@ void check(const TokenQuestion& question, const Tensor& logits) {
                          logits.columns());
 }
 
-// All of them in one message.
+// Uploads the rules of all questions in one copy.
 TextRules upload_rules(Context& context, std::span<const TokenQuestion> questions, int64_t vocabulary) {
   Ints rows;
   for (const TokenQuestion& question : questions) rows.push_back(question.row);

@@ -8,16 +8,16 @@
 
 namespace weft {
 
-// The inputs of a batch that have not begun: they are admitted to the model in their order, as others end. What comes
-// when changes nothing but the time it takes, since a row's logits depend on that row alone.
+// The inputs of a batch that have not begun: they are admitted to the model in their order, as others end. The time of
+// admission changes no text, since a row's logits depend on that row alone.
 class WaitingInputs {
  public:
   // At most `at_once` inputs are alive at the same time.
   WaitingInputs(NextTokenModel& model, std::span<const SearchInput* const> inputs, int64_t at_once)
       : model_(model), inputs_(inputs), at_once_(at_once) {}
 
-  // Admits inputs, given how many are alive; returns the first one's index and how many there are. It waits until a
-  // quarter of the places are free: a pass that reads prompts or encodes sources should do it for several.
+  // Admits inputs, given how many are alive; returns the index of the first and their number. Admits none until a
+  // quarter of the places are free, so that one pass reads the prompts or encodes the sources of several inputs.
   struct Admitted {
     size_t first = 0, count = 0;
   };

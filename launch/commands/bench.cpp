@@ -70,7 +70,7 @@ void add_bench_command(CLI::App& app, Action& action) {
                    "Translation: file of sentence lengths, one line SOURCE_TOKENS TARGET_TOKENS per pair")
       ->type_name("FILE");
   command->add_option("--json", a->json, "Write all figures to this file")->type_name("FILE");
-  // --no-ceiling is the former name: bench/cpu/compare.py also measures programs that know no other.
+  // --no-ceiling is the former name: bench/cpu/compare.py also measures earlier programs, which accept only that name.
   command->add_flag("--no-peak,--no-ceiling", a->no_peak, "Do not measure the peak");
   command->add_flag("--operations", a->options.operations,
                     "Afterwards, as many steps again with every operation timed");

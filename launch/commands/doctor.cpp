@@ -48,7 +48,7 @@ const char* thread_level() {
   }
 }
 
-// Under a launcher: where each rank runs and how many threads it would compute with.
+// Under a launcher: prints where each rank runs and with how many threads it would compute.
 void report_ranks(const LauncherInfo& launcher) {
   Session session({}, std::nullopt, DeviceChoice::Cpu);
   const std::string mine = fmt::format("{}: {} threads, processors {}", host_name(), session.context().threads(),
@@ -69,7 +69,7 @@ ExitCode doctor() {
     report_ranks(launcher);
     return ExitCode::Done;
   }
-  // MPI may end the process if it cannot start, so what is known is printed before.
+  // MPI may end the process if it cannot start, so everything that is known without MPI is printed first.
   print_rows(build_rows());
   print_rows(device_link_rows());
   print_rows(machine_rows());

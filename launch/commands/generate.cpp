@@ -23,7 +23,7 @@ struct GenerateArguments {
   bool specials = false;
 };
 
-// A prompt a line. "-" is standard input.
+// Reads one prompt per line. "-" is standard input.
 std::vector<std::string> read_prompts(const std::string& path) {
   std::ifstream file;
   if (path != "-") {

@@ -7,7 +7,7 @@
 namespace weft {
 namespace {
 
-// Whether `key` is `wanted` or lies in that section.
+// Whether `key` is `wanted` or lies in the section `wanted`.
 bool lies_in(const std::string& key, const std::string& wanted) {
   return wanted.empty() || key == wanted || key.starts_with(wanted + ".") || key.starts_with(wanted + "[].");
 }

@@ -32,7 +32,7 @@ ExitCode prepare_job(const JobConfig& job, const PrepareOptions& given) {
   return ExitCode::Done;
 }
 
-// Rank 0 prepares; the others encode for it. `threads`: 0 for a rank's fair share.
+// Rank 0 prepares; the other ranks encode for it. `threads`: 0 for a rank's fair share.
 ExitCode prepare_on_ranks(const JobArguments& arguments, int threads, bool force) {
   const JobConfig job = load_job_of_text(arguments.path, arguments.overrides);
   Session session({}, std::nullopt, DeviceChoice::Cpu);

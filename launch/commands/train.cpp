@@ -57,7 +57,7 @@ ExitCode train(Session& session, const JobConfig& job, const std::vector<std::st
 ExitCode train(const JobArguments& arguments, const std::string& resume) {
   const JobConfig job = load_job(arguments.path, arguments.overrides);
   if (is_prepared(job.data.directory)) check_prepared_as(job, arguments.path, arguments.overrides);
-  std::signal(SIGPIPE, SIG_IGN);  // training outlives its console
+  std::signal(SIGPIPE, SIG_IGN);  // training continues if its console is closed
   const StopSignals signals;
   Session session(job.parallel.replica(), job.timeouts, job.device, job.parallel.shared_devices());
   return session.run([&] { return train(session, job, arguments.overrides, resume); });

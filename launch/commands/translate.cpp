@@ -23,14 +23,14 @@ struct TranslateArguments {
   LongLines long_lines = LongLines::Truncate;
   LineArguments lines;
 
-  // Lines that are read before any of them is translated: one if somebody types them.
+  // Lines that are read before the first of them is translated: one line if a user types them.
   int64_t lines_at_once(const Mesh& mesh) const {
     const bool typed = input == "-" && isatty(STDIN_FILENO) != 0;
     return interactive || typed ? 1 : lines.batch_lines * mesh.dp().size();
   }
 };
 
-// Opens the files when the first line is requested, where every rank learns of an error.
+// Opens the files when the first line is requested, since an error is then thrown on every rank.
 LineReader line_reader(const TranslateArguments& a, int64_t most) {
   return [&a, most, files = std::shared_ptr<ParallelLines>(), first = int64_t{0}]() mutable {
     const bool with_prefixes = !a.prefixes.empty();

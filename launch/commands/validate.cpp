@@ -19,7 +19,7 @@
 namespace weft {
 namespace {
 
-// The dataset if it is prepared, or else what it is to be made from; a line about it.
+// Checks the dataset if it is prepared, or else the files that it is made from; returns one line about it.
 std::string check_dataset(const JobConfig& job, const JobArguments& arguments, int ranks) {
   const MeshLayout layout = layout_for(ranks, job.parallel.replica());
   const fs::path dataset = job.data.directory;
@@ -50,7 +50,7 @@ std::string check_dataset(const JobConfig& job, const JobArguments& arguments, i
 std::string check_run_directory(const JobConfig& job) {
   fs::path existing = fs::absolute(job.run_directory());
   while (!fs::exists(existing)) existing = existing.parent_path();
-  // Permissions are not enough (root, read-only mounts, special file systems): create something there and remove it.
+  // Permissions prove too little (root, read-only mounts, special file systems): create a directory and remove it.
   const fs::path trial = existing / fmt::format(".weft-validate-{}", ::getpid());
   std::error_code error;
   fs::create_directory(trial, error);

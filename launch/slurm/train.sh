@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by the batch scripts beside it, which are submitted from the root of weft's sources, or with WEFT_ROOT set to
-# it. What may be set for a job (sbatch --export=ALL,NAME=VALUE):
+# that root. These variables may be set for a job (sbatch --export=ALL,NAME=VALUE):
 #   WEFT                the program; build/cpu/weft
 #   WEFT_MAX_RESTARTS   restarts in a row without a later checkpoint, before a run is given up (exit code 7); 3
 #   WEFT_MAX_REQUEUES   times that a job is queued again, whatever the reason: one that dies before it trains is not
@@ -11,7 +11,7 @@
 weft=${WEFT:-${WEFT_ROOT:-$PWD}/build/cpu/weft}
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-${SLURM_CPUS_PER_TASK:-1}}
 
-# What is trained: the arguments of the batch script. Those of the user come last, so that they count.
+# Sets the training command from the batch script's arguments. The user's arguments come last and so take precedence.
 training() {
   (($#)) || { echo "usage: sbatch ${0##*/} JOB [arguments of weft train]" >&2; exit 2; }
   # shellcheck disable=SC2034 # for the batch scripts
@@ -19,10 +19,10 @@ training() {
 }
 
 # run COMMAND...: sets code to the exit code of the first rank that failed, and why to its last words; or code to the
-# launcher's. The two differ: srun --kill-on-bad-exit returns 143, of a rank that it ended itself, and a rank that ends
-# all others may be gone before srun has read what it said. The first rank's words lie in a folder of this start's own,
-# which the ranks of all nodes see and nobody else can write to. on_signal is called with a signal that this script gets
-# meanwhile, and the launcher's process; told_to_end is set where that was SIGTERM.
+# launcher's exit code. The two differ: srun --kill-on-bad-exit returns 143 for a rank that it ended itself, and a rank
+# that ends all others may be gone before srun has read its output. The first rank's words are in a folder of this
+# start, which the ranks of all nodes see and no other user can write to. A signal to this script calls on_signal with
+# the signal and the launcher's process; told_to_end is set if the signal was SIGTERM.
 run() {
   local folder said pid=
   folder=$(mktemp -d "$PWD/weft-$SLURM_JOB_ID.exit.XXXXXX") || folder=
@@ -34,7 +34,7 @@ run() {
   pid=$!
   code=0
   wait "$pid" || code=$?
-  while kill -0 "$pid" 2>/dev/null; do # it was a signal that ended the wait
+  while kill -0 "$pid" 2>/dev/null; do # a signal ended the wait
     code=0
     wait "$pid" || code=$?
   done
@@ -42,27 +42,27 @@ run() {
   why=
   if [[ -s $WEFT_EXIT_FILE ]]; then
     { read -r said || true; why=$(cat); } <"$WEFT_EXIT_FILE"
-    # A number and nothing else: in an arithmetic expression bash runs what stands in the subscript of a name.
+    # Only a number is accepted: in an arithmetic expression bash runs commands in the subscript of a name.
     [[ ! $said =~ ^[1-9][0-9]{0,2}$ ]] || code=$said
   fi
   [[ -z $folder ]] || rm -rf "$folder"
 }
 
-# Slurm sends the tasks of srun what it sends to a job: this script has nothing to pass on, and must outlive them.
+# Slurm sends a job's signals to the tasks of srun too: this script has nothing to pass on, and must outlive the tasks.
 on_signal() { echo "$(date -Is) job $SLURM_JOB_ID: SIG$1"; }
 
-# Whether Slurm ends the job, by scancel or to give its place to another one, and not because its time is over. It then
-# sends SIGTERM to this script too. A job that is to make way soon gets it in its tasks alone, and still runs.
+# Whether Slurm ends the job, by scancel or to make room for another job, and not because its time is over. Slurm then
+# sends SIGTERM to this script too. A job that must make room soon gets SIGTERM in its tasks only, and still runs.
 is_ended_by_slurm() {
   local job
   job=$(scontrol show job "$SLURM_JOB_ID" 2>/dev/null) || true
   [[ $job != *Reason=TimeLimit* ]] && [[ -n $told_to_end || $job =~ JobState=(CANCELLED|COMPLETING) ]]
 }
 
-# Ends the job; or requeues it, so that the same command resumes by itself: it saved and stopped as requested
-# to (75), hung (5), or was killed (more than 128). What a restart does not mend ends the job: a wrong configuration,
-# bad data, divergence, restarts without progress. A job that Slurm ends is left to it: a requeue would revive one that
-# the user has cancelled.
+# Ends the job, or requeues it, so that the same command resumes by itself: the job saved and stopped as requested (75),
+# hung (5), or was killed (more than 128). An error that a restart does not mend ends the job: a wrong configuration,
+# bad data, divergence, restarts without progress. A job that Slurm ends is not requeued, since that would revive a job
+# that the user has cancelled.
 end() {
   echo "$(date -Is) job $SLURM_JOB_ID, start $((${SLURM_RESTART_COUNT:-0} + 1)): exit code $code${why:+: $why}"
   if ((code == 75 || code == 5 || code > 128)); then

@@ -7,17 +7,17 @@
 namespace weft {
 
 // The file in which a run keeps the algorithms that its device has measured (train.algorithms_file), so that the next
-// process, of this run or of another, computes with the same ones. A checkpoint has its own copy; the file also holds
-// what was measured after it.
+// process, of this run or of another, computes with the same algorithms. A checkpoint has its own copy; the file also
+// holds algorithms that were measured after it.
 class AlgorithmsFile {
  public:
   AlgorithmsFile(const JobConfig& job, Context& context, Communicator& world);
 
-  // Takes over the file's algorithms of the shapes that have none yet; called before the first product and after a
+  // Takes over the file's algorithms for the shapes that have none yet; called before the first product and after a
   // checkpoint's algorithms are taken over. Does nothing if the file does not exist; DataError on every rank if it
-  // cannot be used. Rank 0 reads it for all. Collective.
+  // cannot be used. Rank 0 reads it for all ranks. Collective.
   void read();
-  // Writes rank 0's table, which ranks on devices of its kind share (trainer/step/agreed_algorithms.h), if something
+  // Writes rank 0's table, which ranks on devices of its kind share (trainer/step/agreed_algorithms.h), if an algorithm
   // was measured since the last call. A failure is logged and does not end the run.
   void keep();
 

@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 
 fs::path log_path(const fs::path& directory) { return directory / "metrics.jsonl"; }
 
-// Nothing if the text is not a whole line of this log.
+// Returns null if the text is not a whole line of this log.
 std::optional<Json> event_of(std::string_view text) {
   try {
     auto line = parse_json<Json>(text, "an event");
@@ -68,7 +68,7 @@ void MetricsLog::write(const char* event, int64_t step, const Json& fields) {
     if (failing_) log_info("metrics are written again from step {} on", step);
     failing_ = false;
   } catch (const std::exception& error) {
-    // A full disk may have taken part of the line, which must not run into the next one.
+    // A full disk may have taken part of the line, which must not run into the next line.
     std::error_code ignored;
     if (fs::file_size(file_->path(), ignored) > before) fs::resize_file(file_->path(), before, ignored);
     if (!failing_) log_warning("metrics are not written from step {} on: {}", step, error.what());

@@ -10,9 +10,9 @@
 
 namespace weft {
 
-// DIR/metrics.jsonl: one JSON object a line. Rank 0 appends each with a single write, so that a kill leaves at most one
-// partial last line. Every line carries run, attempt, step and event (train, eval, save, ...). A failure to write is
-// logged once and never stops training; the log tries again with every later line.
+// DIR/metrics.jsonl: one JSON object per line. Rank 0 appends each with a single write, so that a kill leaves at most
+// one partial last line. Every line carries run, attempt, step and event (train, eval, save, ...). A failure to write
+// is logged once and never stops training; the log tries again with every later line.
 class MetricsLog {
  public:
   // Opens the log of a run directory and cuts off a partial last line that an earlier attempt has left.
@@ -31,8 +31,8 @@ class MetricsLog {
 int64_t next_attempt(const fs::path& directory);
 
 // The lines of `event` as one series of strictly increasing steps: an attempt begins with an event "start" at the step
-// that it resumes from, a rollback is an event "roll_back" at its step, and both supersede the earlier lines of later
-// steps. Lines that are not whole JSON objects are passed over.
+// that it resumes from, a rollback is an event "roll_back" at its step, and both supersede earlier lines of later
+// steps. Lines that are not whole JSON objects are skipped.
 std::vector<nlohmann::ordered_json> read_metrics(const fs::path& directory, const std::string& event);
 
 }  // namespace weft

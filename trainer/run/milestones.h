@@ -7,8 +7,8 @@ namespace weft {
 
 class BatchPlan;
 
-// When a run is over: after its last step, or once `patience` evaluations in a row were not better than the best one.
-// An evaluation that a stop has left out comes first.
+// The condition that ends a run: its last step is done, or `patience` evaluations in a row were not better than the
+// best one. An evaluation that a stop has left out comes first.
 struct RunEnd {
   int64_t max_steps = 0;
   int64_t patience = 0;  // 0: evaluations never end the run
@@ -18,7 +18,7 @@ struct RunEnd {
 // Derived from train.max_steps, train.max_epochs and evaluation.patience.
 RunEnd run_end(const JobConfig& job, const BatchPlan& plan);
 
-// True if something that is done every `every_steps` steps or `every_epochs` epochs (0: never) is due after this step.
+// True if an action that is due every `every_steps` steps or `every_epochs` epochs (0: never) is due after this step.
 bool is_due(const RunState& state, int64_t every_steps, int64_t every_epochs);
 
 }  // namespace weft

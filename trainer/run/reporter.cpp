@@ -66,15 +66,15 @@ void Reporter::write_train_line(const RunState& state, const StepOutcome& outcom
   write("train", state.step, std::move(line));
 }
 
-// A console that cannot be written to (a closed pipe, a full disk) loses its own lines and nothing else; metrics.jsonl
-// gets one event about it.
+// If the console cannot be written to (a closed pipe, a full disk), only its own lines are lost, and metrics.jsonl gets
+// one event about the loss.
 void Reporter::notice_lost_console(int64_t step) {
   if (console_lost_ || !is_rank0() || !progress_.lost()) return;
   console_lost_ = true;
   write("console_lost", step, Json::object());
 }
 
-// Milliseconds a step of the window: minimum, median and maximum over the ranks.
+// Milliseconds per step of the window: minimum, median and maximum over the ranks.
 Json Reporter::rank_times(const TimesByRank& times) const {
   const auto steps = static_cast<double>(window_.steps);
   const auto spread = [steps](const std::vector<double>& seconds) {

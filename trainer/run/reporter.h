@@ -17,8 +17,8 @@
 
 namespace weft {
 
-// Writes rank 0's lines of metrics.jsonl and of the console, and warns of ranks that are slow. Every rank makes the
-// same calls.
+// Writes rank 0's lines of metrics.jsonl and of the console, and reports ranks that are slower than the others. Every
+// rank makes the same calls.
 class Reporter {
  public:
   Reporter(const JobConfig& job, Context& context, Communicator& world, const RunEnd& end);
@@ -33,7 +33,7 @@ class Reporter {
   void generated(const RunState& state, const Generation& generation);
   // Reports how often the run has gone through each dataset of a mixture. No lines if there is no mixture.
   void sources(const RunState& state, const std::vector<SourceReport>& sources);
-  // The run diverged at step `from` and continues from `state`.
+  // Reports that the run diverged at step `from` and continues from `state`.
   void rolled_back(const RunState& state, int64_t from);
   // `stall_seconds`: how long the save has kept the run waiting.
   void saved(int64_t step, const SavedCheckpoint& saved, double stall_seconds);

@@ -14,7 +14,7 @@ struct Restarts {
   int64_t count = 0;  // restarts in a row at that step
 };
 
-// Counting begins again if the file cannot be read.
+// If the file cannot be read, counting starts again from 0.
 Restarts read_restarts(const fs::path& path) {
   if (!fs::exists(path)) return {};
   const std::string text = read_file(path);

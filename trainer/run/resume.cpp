@@ -32,13 +32,13 @@ std::string new_run_id() {
   return hash_hex((static_cast<uint64_t>(device()) << 32) | device());
 }
 
-// Some rank cannot read a checkpoint, or reads other bytes than were written.
+// Some rank cannot read a checkpoint, or reads bytes that differ from those that were written.
 class DamageError : public DataError {
  public:
   using DataError::DataError;
 };
 
-// The checkpoints to resume from, in the order in which they are tried; an empty list for a run that begins.
+// The checkpoints to resume from, in the order in which they are tried; empty if the run begins from scratch.
 std::vector<fs::path> found_checkpoints(const ResumeChoice& resume, const fs::path& checkpoints) {
   if (resume.kind == ResumeChoice::Kind::Path) {
     if (is_run_directory(resume.path)) {
@@ -78,7 +78,7 @@ Beginning Resume::begin(const ResumeChoice& choice) {
       "restore one from a copy, or choose another run_dir to begin from scratch");
 }
 
-// Rank 0 decides for the others, which may see the file system at another moment.
+// Rank 0 decides for all ranks, since other ranks may see an older or newer state of the file system.
 std::vector<fs::path> Resume::candidates(const ResumeChoice& choice) {
   const std::string found = agree(directory_.world(), [&] {
     std::string text;
@@ -90,7 +90,7 @@ std::vector<fs::path> Resume::candidates(const ResumeChoice& choice) {
   return paths;
 }
 
-// Every rank reads its own part; damage to one part is reported on all ranks. DamageError, the same on every rank.
+// Every rank reads its own part. If any part is damaged, all ranks throw the same DamageError.
 void Resume::require_intact(const std::function<void()>& read) const {
   std::string wrong;
   try {
@@ -158,8 +158,8 @@ Beginning Resume::restore(const fs::path& path) {
   return beginning;
 }
 
-// Called before anything is computed and before train.algorithms_file is read: the checkpoint's algorithms are then the
-// only ones, so that fingerprints can be compared. Algorithms that are measured later add to them and change none.
+// Called before anything is computed and before train.algorithms_file is read: the device then has the checkpoint's
+// algorithms only, and fingerprints can be compared. Later measurements add to these and change none.
 void Resume::take_algorithms(const Checkpoint& checkpoint) const {
   if (job_.train.algorithms != AlgorithmChoice::Measured) return;
   if (!has_attachment(checkpoint.manifest(), kAlgorithmsAttachment)) return;
@@ -170,7 +170,7 @@ void Resume::take_algorithms(const Checkpoint& checkpoint) const {
 void Resume::log_other_numerics(const CheckpointManifest& manifest, const JobConfig& before) const {
   const Json now = numerics_fingerprint(job_, setup_.mesh(), setup_.context());
   Json numerics = manifest.fingerprint;
-  // Earlier versions stored neither: heuristics have not changed since, and the job holds the tokens of a micro-batch.
+  // Earlier versions stored neither key: heuristics have not changed since, and the job states micro_batch_tokens.
   if (!numerics.contains("heuristics") && now.contains("heuristics")) numerics["heuristics"] = now["heuristics"];
   if (!numerics.contains("micro_batch_tokens")) numerics["micro_batch_tokens"] = before.batch.micro_batch_tokens;
   if (const std::string differences = fingerprint_differences(numerics, now); !differences.empty()) {
@@ -179,7 +179,7 @@ void Resume::log_other_numerics(const CheckpointManifest& manifest, const JobCon
   }
 }
 
-// The weights were trained on ids of these tokenizers, and the position in the batch plan counts this text.
+// The weights were trained on ids of these tokenizers, and the position in the batch plan refers to this text.
 void Resume::check_dataset(const Checkpoint& checkpoint) const {
   check_tokenizers(checkpoint, data_.train->header(), job_.data.directory);
   const Json& provenance = checkpoint.manifest().provenance;
@@ -207,12 +207,12 @@ void Resume::check_text(const Checkpoint& checkpoint, const char* key, const Dat
                   key));
 }
 
-// With other batches an epoch has another number of steps: the run continues after the same share of the epoch, which
-// is the same text if seed and order of windows are the same.
+// With different batches an epoch has a different number of steps: the run continues after the same share of the epoch,
+// which is the same text if the seed and the order of windows are the same.
 Position Resume::position_now(const JobConfig& before, Position position) const {
   const auto plan = make_batch_plan(before.batch, *data_.train, static_cast<uint64_t>(before.seed));
   const int64_t then = plan->steps_per_epoch(position.epoch), now = data_.plan->steps_per_epoch(position.epoch);
-  // Another text, if it is allowed, may be shorter.
+  // A different text, if it is allowed, may be shorter.
   if (then == now) return data_.plan->normalised({position.epoch, std::min(now, position.step)});
   const Position moved{position.epoch, std::min(now, position.step * now / then)};
   log_info("epoch {} has {} steps, not {}: step {} of it becomes step {}", position.epoch, now, then, position.step,
@@ -229,7 +229,7 @@ void Resume::log_learning_rate_change(const RunState& state, bool allowed) const
   log_warning("{}, though its settings are the same: another build, or another number of steps", text);
 }
 
-// Rank 0 finds the latest checkpoint of a run. Adapters keep the values that were drawn for them.
+// Rank 0 finds the latest checkpoint of a run. Adapters keep their initial values.
 Json Resume::load_initial_weights() {
   const fs::path path = agree(directory_.world(), [&] { return initial_checkpoint(job_.train.init_from).string(); });
   const Checkpoint checkpoint = Checkpoint::open(path, directory_.world());

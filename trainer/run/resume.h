@@ -20,22 +20,22 @@ struct ResumeChoice {
   fs::path path;
 };
 
-// How a run begins: its state, and the checkpoint that state and weights are from, if any.
+// How a run begins: its state, and the checkpoint, if any, that the state and the weights come from.
 struct Beginning {
   RunState state;
   std::optional<fs::path> checkpoint;
-  // Where the run's first weights came from: path, checkpoint, run and step. Null: they were drawn.
+  // The source of the run's first weights: path, checkpoint, run and step. Null: the weights were drawn.
   nlohmann::ordered_json init_from;
 };
 
 // Begins a run: finds the checkpoint to resume from, checks that it fits the job and the dataset, and fills the weights
-// and moments of `setup`; or initialises them. All ranks do this together: rank 0 lists the checkpoints, each rank
-// compares the checksums of what it reads, and all ranks pass over a checkpoint that is damaged for any of them.
+// and moments of `setup`, or else initialises them. All ranks do this together: rank 0 lists the checkpoints, each rank
+// compares the checksums of what it reads, and all ranks skip a checkpoint that is damaged for any rank.
 class Resume {
  public:
   Resume(const JobConfig& job, const TrainingData& data, TrainingSetup& setup, const RunDirectory& directory,
          const RunEnd& end);
-  // ConfigError or DataError, the same on every rank, with nothing in the run directory changed.
+  // Throws ConfigError or DataError, the same on every rank, without changing anything in the run directory.
   Beginning begin(const ResumeChoice& choice);
 
  private:
@@ -45,7 +45,7 @@ class Resume {
   Beginning start_from_scratch();
   nlohmann::ordered_json load_initial_weights();
   void check_dataset(const Checkpoint& checkpoint) const;
-  // ConfigError if `part` holds another text than the `stored` one, unless `allow_changes` names its key.
+  // Throws ConfigError if `part` holds a text other than the `stored` one, unless `allow_changes` names its key.
   void check_text(const Checkpoint& checkpoint, const char* key, const DatasetPart& part,
                   const nlohmann::ordered_json& stored) const;
   void take_algorithms(const Checkpoint& checkpoint) const;

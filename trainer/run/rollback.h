@@ -6,7 +6,7 @@
 
 namespace weft {
 
-// The last checkpoint before the steps in a row that a diverging run has skipped; "" if no such checkpoint exists.
+// The last checkpoint before the consecutive steps that a diverging run has skipped; "" if there is no such checkpoint.
 std::string last_good_checkpoint(const fs::path& checkpoints);
 
 }  // namespace weft

@@ -20,20 +20,20 @@
 namespace weft {
 namespace {
 
-// File servers may show a new file a moment late.
+// File servers may show a new file with a delay.
 bool reads(const fs::path& file, const std::string& expected) {
   for (int attempt = 0;; ++attempt) {
     try {
       if (read_file(file) == expected) return true;
     } catch (const DataError&) {
-      // not there yet, or not for this rank
+      // the file is not there yet, or this rank does not see it
     }
     if (attempt == 20) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
 }
 
-// "rank 3 (node2), rank 7 (node4) and 12 others": the first few of the `count` ranks whose text is not empty.
+// "rank 3 (node2), rank 7 (node4) and 12 others": the first few of the `count` ranks whose `mine` is not empty.
 std::string name_some(Communicator& world, std::string mine, int count) {
   constexpr int kNamed = 4;
   std::string names;

@@ -12,8 +12,8 @@
 
 namespace weft {
 
-// The directory that a run writes to: its job, its provenance, its metrics and its checkpoints. All ranks know the
-// paths; rank 0 writes everything but the checkpoints, which all ranks write.
+// The directory that a run writes to, with its job, provenance, metrics and checkpoints. All ranks have the paths; rank
+// 0 writes everything but the checkpoints, which all ranks write.
 class RunDirectory {
  public:
   RunDirectory(fs::path path, Communicator& world);
@@ -22,14 +22,14 @@ class RunDirectory {
   const fs::path& checkpoints() const { return checkpoints_; }
   Communicator& world() const { return world_; }
 
-  // Makes this run the directory's only owner until this object ends, before anything in it is read or cleared. While
-  // another run owns it, waits for up to `wait_seconds`, during which all ranks stay responsive; then BusyError on
-  // every rank, which names the owner. Collective.
+  // Makes this run the only owner of the directory until this object ends, before any of its files is read or cleared.
+  // While another run owns it, waits up to `wait_seconds`, during which all ranks stay responsive; then BusyError on
+  // every rank names the owner. Collective.
   void take(double wait_seconds);
-  // Checks that every rank reads what rank 0 writes there, before hours of work depend on it: the path may name a local
-  // disk on each node. DataError on every rank, naming the ranks that do not see it. Requires take(). Collective.
+  // Checks that every rank reads what rank 0 writes here, before hours of work depend on it: the path may name a local
+  // disk on each node. DataError on every rank names the ranks that do not see it. Requires take(). Collective.
   void require_visible() const;
-  // The number of this start of the run, from 0: known to every rank after take().
+  // The number of this start of the run, from 0, which every rank has after take().
   int64_t attempt() const { return attempt_; }
 
   // Makes the directories. Collective; DataError on every rank if rank 0 cannot.

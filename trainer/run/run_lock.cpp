@@ -84,7 +84,7 @@ std::unique_ptr<RunLock> RunLock::try_take(const fs::path& directory) {
 
 RunLock::~RunLock() {
   std::error_code ignored;
-  fs::remove(path_, ignored);  // while it is locked: afterwards the path may be another owner's
+  fs::remove(path_, ignored);  // while it is locked: once unlocked, the path may be another owner's
   file_.reset();
   remove_if_empty(made_);
 }

@@ -8,11 +8,11 @@
 
 namespace weft {
 
-// The owner of a run directory, as its lock file names it.
+// The owner of a run directory, as the lock file names it.
 struct RunOwner {
   std::string host;
   int64_t pid = 0;
-  std::string job;  // the scheduler's id of it; "" without a scheduler
+  std::string job;  // the id that the scheduler gave this process; "" without a scheduler
   int64_t attempt = 0;
   std::string since;  // UTC, as 2026-01-31T12:00:00Z
   static RunOwner this_process(int64_t attempt);
@@ -23,15 +23,15 @@ struct RunOwner {
 // destructor removes the file; a file that a killed process has left behind locks nothing.
 class RunLock {
  public:
-  // Null if another process holds it. Makes the directory if it does not exist, and the destructor removes it if it is
-  // still empty. DataError if the directory or file cannot be made. On a file system without locks it warns and holds
-  // nothing.
+  // Returns null if another process holds the lock. Makes the directory if it does not exist; the destructor then
+  // removes it if it is still empty. DataError if the directory or file cannot be made. On a file system without locks
+  // it warns and locks nothing.
   static std::unique_ptr<RunLock> try_take(const fs::path& directory);
   ~RunLock();
   RunLock(const RunLock&) = delete;
   RunLock& operator=(const RunLock&) = delete;
 
-  // Names the owner in the lock file, for describe_owner(). The lock holds even if this cannot be written.
+  // Names the owner in the lock file, for describe_owner(). The lock holds even if the file cannot be written.
   void write(const RunOwner& owner);
 
  private:

@@ -96,7 +96,7 @@ bool Saves::due_by_clock() const {
 
 void Saves::start() {
   if (saved_step_ == state_.step) {
-    // A stop came before the evaluation of this step, which was saved without it and has turned out the best only now.
+    // The run was stopped and saved before this step's evaluation, which has just found this step to be the best.
     if (!writer_.busy() && state_.best_step == state_.step) {
       committed_best_ = best_now();
     }
@@ -105,7 +105,7 @@ void Saves::start() {
   const Heartbeat::Scope saving(setup_.mesh().heartbeat(), RunPhase::Save);
   commit();
   const auto began = Clock::now();
-  // If replicas hold different bits, a checkpoint of them is worth less than none.
+  // If replicas hold different bits, a checkpoint of them is worse than no checkpoint.
   require_equal_replicas(setup_.parameters(), state_.step);
   header_.step = state_.step;
   header_.state = to_json(state_);
@@ -118,7 +118,7 @@ void Saves::start() {
 }
 
 // The header with the algorithms that the device has measured so far: the fingerprint names them, and a run that
-// resumes needs them.
+// resumes requires them.
 CheckpointHeader Saves::header_now() const {
   CheckpointHeader header = header_;
   header.layout = setup_.mesh().layout();
@@ -156,8 +156,8 @@ void Saves::commit(bool last) {
   }
 }
 
-// What is removed once the save under way is committed. The best that is kept is the one already committed, or this one
-// if it is better; by then state_ may name a best step that still has to be saved.
+// What retention removes once the save under way is committed. It keeps the best checkpoint: the one already committed,
+// or this one if it is better; by then state_ may name a best step that is yet to be saved.
 std::function<void()> Saves::retention() const {
   const CheckpointConfig& c = job_.checkpoint;
   const int64_t best = under_way_.best.step == under_way_.step ? under_way_.step : committed_best_.step;
@@ -174,13 +174,13 @@ void Saves::committed(const SavedCheckpoint& saved) {
   reporter_.saved(under_way_.step, saved, under_way_.stall);
 }
 
-// The writer throws the same on every rank. A run whose last save fails loses every step since the save before, so that
-// failure always ends it.
+// The writer throws the same on every rank. A run whose last save fails loses every step since the save before, so a
+// failure of the last save always ends the run.
 void Saves::failed(const DataError& error, bool last) {
   saved_step_ = -1;
   if (last || job_.checkpoint.on_failure == OnFailure::Stop) throw error;
   reporter_.save_failed(under_way_.step, error);
-  // A best step without a checkpoint would keep later, worse ones from being saved as the best.
+  // If the best step had no checkpoint, later steps that are worse would not be saved as the best.
   if (job_.checkpoint.keep_best && state_.best_step == under_way_.step) return_to_committed_best();
 }
 

@@ -11,12 +11,12 @@
 
 namespace weft {
 
-// Saves the checkpoints of a run: when one is due, its copy, its commit once every rank has written its part, which old
-// ones are removed, and what a failure leads to. At most one save is under way, beside the steps. Every rank makes the
+// Saves the checkpoints of a run: decides when a save is due, copies, commits once every rank has written its part,
+// removes old checkpoints and handles failures. At most one save is under way, beside the steps. Every rank makes the
 // same calls.
 class Saves {
  public:
-  // `header`: what every checkpoint of the run holds besides step, state and fingerprint. `state` is the run's; a
+  // `header`: the content of every checkpoint of the run besides step, state and fingerprint. `state` is the run's; a
   // failed save changes its best step.
   Saves(const JobConfig& job, TrainingSetup& setup, const RunDirectory& directory, Reporter& reporter, RunState& state,
         CheckpointHeader header);
@@ -25,26 +25,26 @@ class Saves {
   void resumed_from(const std::optional<fs::path>& checkpoint);
   // Records in every checkpoint's provenance where the run's first weights came from (Beginning::init_from).
   void begun_from(nlohmann::ordered_json init_from);
-  // Called once the directory is this run's and holds no later checkpoints than the one it resumes from. Finds the next
-  // place in the order of saves, and forgets a best step whose checkpoint is missing. Allocates the memory of the
-  // copies. Starts the clock of checkpoint.every_minutes.
+  // Called once this run owns the directory and it holds no checkpoint later than the one that the run resumes from.
+  // Finds the next place in the order of saves, and forgets a best step whose checkpoint is missing. Allocates the
+  // memory of the copies. Starts the clock of checkpoint.every_minutes.
   void begin();
-  // Checks that the file system has room for everything that retention keeps and one checkpoint more, since an old one
+  // Checks that the file system has room for all that retention keeps and one more checkpoint, since an old checkpoint
   // is removed only after its successor is committed. DataError on every rank (on_failure: stop) or a warning.
   void check_space(bool evaluates) const;
 
-  // Whether a save is due by this rank's clock; only rank 0 has one.
+  // Whether a save is due by rank 0's clock; always false on other ranks, which have no clock.
   bool due_by_clock() const;
-  // What this rank brings to the step's control all-reduce about the save under way.
+  // This rank's contribution to the step's control all-reduce: the state of the save under way.
   SaveStates states() const { return writer_.states(); }
   // Called after every step with that step's sums: advances the save under way, if any, without waiting for it.
   // `copy_wait_seconds`: how long the step's update waited for the copy. Returns whether the save is committed now.
   bool stepped(const SaveStates& sums, double copy_wait_seconds);
 
-  // Begins a save, after waiting for the one under way. Does nothing if this step is saved already.
+  // Begins a save, after waiting for the save under way. Does nothing if this step is saved already.
   void start();
-  // Waits until the save under way, if any, is committed. `last`: the run ends with it, so that its failure is the
-  // run's whatever checkpoint.on_failure says.
+  // Waits until the save under way, if any, is committed. `last`: the run ends with it, so a failure of the save ends
+  // the run whatever checkpoint.on_failure says.
   void commit(bool last = false);
   const CheckpointHeader& header() const { return header_; }
   const std::optional<fs::path>& last_checkpoint() const { return last_checkpoint_; }
@@ -72,7 +72,7 @@ class Saves {
     std::optional<double> score;
   };
   Best best_now() const;
-  Best committed_best_;  // the best step with a checkpoint: retention keeps it until a better one is committed
+  Best committed_best_;  // the best step with a checkpoint: retention keeps it until a better step is committed
   struct UnderWay {
     int64_t step = 0;
     Best best;         // the best that the checkpoint's state names

@@ -8,15 +8,15 @@
 namespace weft {
 
 // train.max_time: decides when a start of the run must begin its last save to end in time. It leaves room for twice the
-// longest step and save of this start; until a save has been timed, it counts as a minute, or a tenth of the limit if
-// that is less. Each rank asks its own clock, and the control all-reduce tells all ranks of the first whose time is up.
+// longest step and save of this start; before the first save is timed, that save counts as a minute, or a tenth of the
+// limit if less. Each rank reads its own clock; the control all-reduce stops all ranks once one is out of time.
 class TimeLimit {
  public:
   // `seconds` returns the time since this start of the run began.
   TimeLimit(const std::optional<Duration>& limit, std::function<double()> seconds);
   bool up() const;
   void stepped(double seconds);
-  // The time of a save is that between these two calls; a save that fails is not timed.
+  // Times a save from save_begun() to save_committed(); a save that fails is not timed.
   void save_begun();
   void save_committed();
 

@@ -14,7 +14,7 @@ Validation::Validation(const JobConfig& job, const TrainingData& data, TrainingS
   translation_ = std::make_unique<TranslationEvaluation>(job, data.valid, data.source_tokenizer, data.target_tokenizer);
 }
 
-// Repeats the evaluation if ranks have measured algorithms meanwhile, so that all of it is computed with the same ones.
+// Repeats the evaluation if ranks have measured algorithms during it, so that all of it uses the same algorithms.
 std::optional<ValidationReport> Validation::measure(const std::function<bool()>& give_up) {
   const EvaluationOptions options = validation_options(job_);
   ValidationReport report;

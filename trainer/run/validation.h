@@ -14,18 +14,18 @@ namespace weft {
 // The result of one evaluation on the validation split.
 struct ValidationReport {
   LossReport loss;
-  // Present if a metric of translations decides and the loss is finite: a diverged model is not asked for translations.
+  // Present if a metric of translations decides and the loss is finite: a diverged model does not translate.
   std::optional<TranslationReport> translation;
 };
 
 // Measures a run's model on its validation split: the loss and, if a metric of translations decides, that metric.
 class Validation {
  public:
-  // The job must outlive it, and so must the setup.
+  // The job and the setup must outlive it.
   Validation(const JobConfig& job, const TrainingData& data, TrainingSetup& setup);
 
-  // Collective over the model's mesh, the same on every rank. `give_up` is asked now and then, on all ranks at the same
-  // points, and must return the same to all; once it returns true the report is left out.
+  // Collective over the model's mesh; every rank returns the same. All ranks call `give_up` at the same points; it must
+  // return the same on all of them, and once it returns true, measure() returns nullopt.
   std::optional<ValidationReport> measure(const std::function<bool()>& give_up);
 
  private:
@@ -36,8 +36,8 @@ class Validation {
 };
 
 // Counts the evaluation of state.step in the state and returns whether it is the best so far. The lower loss is better;
-// by a metric of translations the score that the table calls better, and of equal scores (BLEU 0 until a model writes
-// something right) the one with the lower loss. The first such score is better than none.
+// with a metric of translations the better score in the sense of metric_table(), and of equal scores (BLEU is 0 until a
+// model writes correct words) the one with the lower loss. A first score is better than no score.
 bool count_evaluation(const ValidationReport& report, ValidationMetric metric, RunState& state);
 
 }  // namespace weft

@@ -31,7 +31,7 @@ std::vector<Optimizer::Pace> Optimizer::paces() const {
   return paces;
 }
 
-// Padding between two parameters belongs to the one before it: it is zero and stays zero.
+// Padding between two parameters belongs to the parameter before it: the padding is zero and stays zero.
 SharedUpdateSpans Optimizer::update_spans(const FlatRange& owned, const std::vector<Pace>& paces) const {
   std::vector<int64_t> begins;
   std::vector<Pace> spans;

@@ -14,10 +14,10 @@ class UpdateRule;  // trainer/step/rules/update_rule.h
 
 // Updates the master weights that this rank owns from their reduced gradients, by the rule of the configured kind, and
 // publishes them to the other replicas range by range. Frozen parameters are left out. The constructor walks the
-// registry once and joins neighbours of one weight decay and one learning rate into spans.
+// registry once and joins neighbours with equal weight decay and learning rate into spans.
 class Optimizer {
  public:
-  // ConfigError if a pattern of config.groups matches no parameter.
+  // Throws ConfigError if a pattern of config.groups matches no parameter.
   Optimizer(Context& context, ParameterRegistry& registry, const OptimizerConfig& config);
   ~Optimizer();
   // Reads learning rate, clip, bias corrections and skip from the state; then refreshes the compute weights. The caller

@@ -9,10 +9,10 @@
 namespace weft {
 namespace {
 
-// A run over windows needs two: its full steps have one shape, the last step of an epoch may have another.
+// A run over windows needs two shapes: one for its full steps, and perhaps another for the last step of an epoch.
 constexpr size_t kMostShapes = 4;
 
-// Logs the collectives that are queued while it lives.
+// Logs the collectives that are queued while this object lives.
 class Logged {
  public:
   Logged(const Mesh& mesh, CollectiveLog& log) : mesh_(mesh) { mesh.log_into(&log); }
@@ -57,7 +57,7 @@ bool StepGraphs::take(uint64_t shape) {
 StepCounts StepGraphs::launch(uint64_t shape, std::vector<ModelBatch> micro, const StepState& state,
                               const QueueStep& queue) {
   CapturedStep& step = captured_.at(shape);
-  model_.packed_weights().drop();  // as every forward pass with a backward does
+  model_.packed_weights().drop();  // as in every forward pass that has a backward
   if (step.graph) {
     feed(step, micro);
   } else {

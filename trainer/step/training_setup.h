@@ -14,7 +14,7 @@
 
 namespace weft {
 
-// What a job trains on: its prepared dataset, opened and checked against the job.
+// The data that a job trains on: its prepared dataset, opened and checked against the job.
 struct TrainingData {
   std::shared_ptr<const Dataset> train;
   std::shared_ptr<const Dataset> valid;  // null if the dataset has no such split
@@ -56,9 +56,9 @@ class TrainingSetup {
 Loader make_loader(const JobConfig& job, const Mesh& mesh, std::shared_ptr<const BatchPlan> plan,
                    std::shared_ptr<const SequenceReader> reader, Position start = {});
 
-// Runs forward and backward of the step of `epoch` that needs most memory, so that a run that cannot do it ends in its
-// first seconds and not after hours. Weights, moments, random numbers and counts stay as they are. ConfigError naming
-// the keys to change if memory does not suffice. Collective.
+// Runs forward and backward of the step of `epoch` that needs the most memory, so that a run without enough memory ends
+// in its first seconds and not after hours. Weights, moments, random numbers and counts stay as they are. ConfigError
+// naming the keys to change if memory does not suffice. Collective.
 void probe_largest_step(TrainingSetup& setup, const TrainingData& data, const JobConfig& job, int64_t epoch);
 
 }  // namespace weft

@@ -128,7 +128,7 @@ StepCounts TrainingStep::accumulate_gradients(const MicroBatches& batches, const
   StepCounts counts;
   buckets_.begin_step();
   if (waits_) waits_->reset();
-  // Replicas that divide their gradients reduce after every micro-batch; one with fewer micro-batches joins in.
+  // Replicas that divide their gradients reduce after every micro-batch; one with fewer micro-batches still takes part.
   const size_t rounds = std::max(batches.mine, static_cast<size_t>(batches.most));
   for (size_t i = 0; i < rounds; ++i) {
     buckets_.begin_micro_batch(i + 1 == batches.mine);
@@ -195,7 +195,7 @@ StepReport TrainingStep::report(const StepBatches& batches, const StepState& sta
 
 StepReport TrainingStep::compute(const StepBatches& batches, const StepState& state, Timer& timer, double data_seconds,
                                  const StepRequests& requests, const StepBatches* next) {
-  // take() notes the shape even if this rank times its operations: all ranks' graphs must have met the same shapes.
+  // take() notes the shape even if this rank times its operations: all ranks' graphs must be given the same shapes.
   const bool replayed = graphs_ && graphs_->take(batches.shape) && !model_.context().timed();
   const StepCounts counts = replayed ? run_as_graph(batches, state, next) : run_eagerly(batches, state, next);
   const Time before_reduce = timer.read();
@@ -233,8 +233,8 @@ StepReport TrainingStep::run(const StepBatches& batches, StepState state, int64_
   return step;
 }
 
-// The update changes what a save under way is copying. Returns the seconds that the host waited; a device's wait is
-// read with the next step.
+// Waits for a save under way to copy the buffers that the update changes. Returns the seconds that the host waited; a
+// device's wait is read with the next step.
 double TrainingStep::await_copies() {
   const auto began = std::chrono::steady_clock::now();
   if (copies_) copies_->start();

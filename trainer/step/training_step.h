@@ -29,7 +29,7 @@ StepOptions step_options(const JobConfig& job);
 // The key of a step's dropout masks: a function of the job's seed and the step alone.
 uint64_t dropout_key(int64_t seed, int64_t step);
 
-// What all ranks know of a step after its one control all-reduce.
+// The results of a step that all ranks have after its one control all-reduce.
 struct StepOutcome {
   double loss = 0;            // mean over the step's target tokens, label smoothing included, nats
   double nll = 0;             // the same mean without smoothing, nats
@@ -39,18 +39,18 @@ struct StepOutcome {
   bool replayed = false;      // forward and backward were launched as a graph
   bool skipped = false;       // loss or norm was not finite on some rank: nothing changed
   bool stop = false;          // some rank was asked to stop
-  SaveStates save;            // ranks by how far they are with the save under way
-  bool save_due = false;      // by rank 0's clock
+  SaveStates save;            // ranks by their progress with the save under way
+  bool save_due = false;      // a save is due by rank 0's clock
   bool unagreed = false;      // ranks may have computed with different algorithms: the step has to be repeated
 };
 
 struct StepReport {
   StepOutcome outcome;
-  RankTimes times;              // this rank's
-  size_t activation_bytes = 0;  // this rank's: the most that a micro-batch's forward pass left for its backward
+  RankTimes times;              // the times of this rank
+  size_t activation_bytes = 0;  // on this rank: the most bytes that a micro-batch's forward pass left for its backward
 };
 
-// What a rank brings to the control all-reduce besides its sums.
+// The input of a rank to the control all-reduce besides its sums.
 struct StepRequests {
   bool stop_asked = false;
   SaveStates save;
@@ -65,8 +65,8 @@ class TrainingStep {
   ~TrainingStep();
   // The caller sets state.learning_rate and dropout_key; run() sets the rest. `updates` counts the updates so far and
   // rises unless the step is skipped. `next` is the step of the next run(), if it has been read: its first micro-batch
-  // is uploaded while the last of this step computes. If ranks have measured algorithms meanwhile, forward and backward
-  // are repeated (trainer/step/agreed_algorithms.h).
+  // is uploaded while the last of this step computes. If ranks have measured algorithms during the step, forward and
+  // backward are repeated (trainer/step/agreed_algorithms.h).
   StepReport run(const StepBatches& batches, StepState state, int64_t& updates, double data_seconds,
                  const StepRequests& requests, const StepBatches* next = nullptr);
   // Runs forward and backward of `batches` as run() does, without an update; the next step overwrites the gradients.
@@ -74,14 +74,14 @@ class TrainingStep {
   void probe_largest_step(const StepBatches& batches);
 
  private:
-  // Forward and backward of a step, the sums over dp and the squared norm; what report() reads is left in sums_. Either
-  // operation by operation, or as a graph.
+  // Run forward and backward of a step, the sums over dp and the squared norm, either operation by operation or as a
+  // graph. report() reads the results in sums_.
   StepCounts run_eagerly(const StepBatches& batches, const StepState& state, const StepBatches* next);
   StepCounts run_as_graph(const StepBatches& batches, const StepState& state, const StepBatches* next);
   // The micro-batches of a step: begin() returns one before it is queued, end() is called after its backward.
   struct MicroBatches {
     size_t mine = 0;
-    int64_t most = 0;  // on any rank
+    int64_t most = 0;  // the largest number on any rank
     std::function<ModelBatch(size_t)> begin;
     std::function<void()> end;
   };
@@ -90,7 +90,7 @@ class TrainingStep {
   double await_copies();
   void update(const StepState& state);
 
-  // A micro-batch on its way to the device while those before it compute.
+  // A micro-batch that is uploaded to the device while earlier micro-batches compute.
   struct Ahead {
     int64_t epoch = 0, step_in_epoch = 0;
     size_t micro = 0;
@@ -100,16 +100,16 @@ class TrainingStep {
     }
   };
   ModelBatch take(const StepBatches& batches, size_t micro);
-  // Takes the memory of a micro-batch that is not yet on its way; send() uploads it later.
+  // Allocates the memory of a micro-batch whose upload is not prepared yet; send() uploads it later.
   void prepare(const StepBatches& batches, size_t micro, std::vector<Ahead>& uploads);
   void send(std::vector<Ahead> uploads);
   class Timer;
-  // The step up to its update. It can be repeated, since only the update makes use of its gradients.
+  // Runs the step up to its update. It can be repeated, since only the update makes use of its gradients.
   StepReport compute(const StepBatches& batches, const StepState& state, Timer& timer, double data_seconds,
                      const StepRequests& requests, const StepBatches* next);
   template <class Work>
   void waiting(Work&& work);
-  // The control point: reads the device, once, and does the control all-reduce.
+  // The control point of a step: reads from the device, once, and does the control all-reduce.
   StepReport report(const StepBatches& batches, const StepState& state, const StepCounts& counts,
                     const RankTimes& times, const StepRequests& requests);
 
@@ -126,9 +126,9 @@ class TrainingStep {
   std::unique_ptr<DeviceStopwatch> copies_;  // the device's waits for checkpoint copies; null: the host waits
   std::vector<Tensor> counted_gradients_;
   Tensor sums_;                         // f64[3]: loss, nll, squared norm of the step
-  std::vector<Ahead> ahead_;            // sent
+  std::vector<Ahead> ahead_;            // uploads under way
   std::unique_ptr<StepGraphs> graphs_;  // null: every operation is queued by itself
-  Time post_reduce_time_;               // the last step's, from its control all-reduce to its end
+  Time post_reduce_time_;               // of the last step, from its control all-reduce to its end
 };
 
 }  // namespace weft
