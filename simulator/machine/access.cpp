@@ -8,7 +8,7 @@ namespace {
 
 bool is_contiguous(uint32_t lanes) { return std::has_single_bit((lanes >> std::countr_zero(lanes)) + uint64_t{1}); }
 
-// Whether all active lanes lie side by side, in order.
+// Whether the bytes of all active lanes are consecutive, in order.
 bool side_by_side(uint32_t exec, const Addresses& a, int bytes) {
   if (!is_contiguous(exec)) return false;
   const int first = std::countr_zero(exec);
@@ -41,12 +41,12 @@ Accessor accessor(const Warp& w, int lane, const Access& access) {
   return who;
 }
 
-// A lane's place in one kind of memory, after all checks.
+// Checks the accesses of lanes to one kind of memory, and finds their bytes.
 class Checker {
  public:
   Checker(Warp& w, const Instruction& i, const Access& access) : w_(w), i_(i), access_(access) {}
 
-  // `lanes` lanes side by side from `lane` on, or one. Null if one of them has a finding; nothing is noted then.
+  // The bytes of `lanes` consecutive lanes from `lane` on. Null if one lane has a finding; then nothing is recorded.
   std::byte* bulk(int lane, int lanes, uint64_t address) {
     const size_t bytes = size_t(lanes * access_.bytes);
     if (access_.space == Space::Local || address % uint64_t(access_.bytes)) return nullptr;
@@ -104,7 +104,7 @@ class Checker {
     Accessor who = accessor(w_, lane, access_);
     const auto width = size_t(access_.bytes);
     who.zero_is_written = a && a->kind != Allocation::Kind::Device;
-    // Stamps are not kept for single bytes: neighbours count as one access of the warp.
+    // Single bytes have no stamps: neighbouring bytes count as one access of the warp.
     if (width < kGranule && lanes > 1) who.whole_warp = true;
     const Conflict c = width < kGranule ? shadow.touch_range(offset, width * size_t(lanes), access_.kind, who)
                        : lanes > 1      ? shadow.touch_lanes(offset, width, lanes, access_.kind, who)
@@ -137,7 +137,7 @@ class Checker {
   const Access& access_;
 };
 
-// Turns generic addresses into those of their memory. False: the lanes address different memories.
+// Turns generic addresses into addresses of their memory. False: the lanes address different memories.
 bool resolve(uint32_t exec, Addresses* addresses, Access* access) {
   if (access->space == Space::Const) access->space = Space::Global;
   if (access->space != Space::Generic) return true;
@@ -152,7 +152,7 @@ bool resolve(uint32_t exec, Addresses* addresses, Access* access) {
   return false;
 }
 
-// How many active lanes from `lane` on lie side by side.
+// The number of active lanes from `lane` on whose bytes are consecutive.
 int run_of(uint32_t exec, const Addresses& a, int bytes, int lane) {
   int end = lane + 1;
   while (end < kLanes && (exec >> end & 1) && a[size_t(end)] == a[size_t(end - 1)] + uint64_t(bytes)) ++end;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A range of addresses with two views of the same pages: the program's, and the simulator's.
+// A range of addresses with two views of the same pages: one for the program, one for the simulator.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@ namespace weft::cuda_device {
 
 class Arena {
  public:
-  // `reserve` bytes of addresses; pages are taken when first written. `access`: whether the host may use the program's
-  // view. Throws std::runtime_error if the system refuses the addresses.
+  // Takes `reserve` bytes of addresses; pages are taken when first written. `access`: whether the host may use the
+  // program's view. Throws std::runtime_error if the system refuses the addresses.
   Arena(size_t reserve, bool access);
   ~Arena();
   Arena(const Arena&) = delete;
@@ -24,7 +24,7 @@ class Arena {
   bool contains(uint64_t address) const { return address - base_ < reserve_; }
   std::ptrdiff_t to_alias() const { return to_alias_; }
 
-  static constexpr size_t kGap = 256;  // so that a step past the end meets no neighbour
+  static constexpr size_t kGap = 256;  // so that an access just past the end hits no neighbour
 
  private:
   int file_ = -1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which operations of a device are known to come after which. Streams, events and the host's waits decide; runtime/
-// keeps them, the machine and its memory only ask.
+// keeps this order, the machine and its memory only query it.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace weft::cuda_device {
 
-// An operation in a stream: a launch, a copy, a memset, a library's work. runtime/ gives each a number of its own.
+// An operation in a stream: a launch, a copy, a memset, a library's work. runtime/ gives each a unique number.
 using OpId = uint64_t;
 constexpr OpId kBeforeAll = 0;  // older than all operations: every operation is ordered after it
 
@@ -16,14 +16,14 @@ class HappensBefore {
  public:
   virtual ~HappensBefore() = default;
 
-  // Whether `before` is known to be finished when `after` starts, in every schedule. They differ.
+  // Whether `before` is known to be finished when `after` starts, in every schedule. The two must differ.
   virtual bool ordered(OpId before, OpId after) const = 0;
 
   // Whether every operation of its device that has not run yet, enqueued or not, is ordered after `op`. From then on
-  // memory treats it as kBeforeAll and never names it again. Answering "no" costs memory, nothing else.
+  // memory treats it as kBeforeAll and never names it again. The answer "no" is always safe, but costs memory.
   virtual bool settled(OpId op) const = 0;
 
-  // For messages: "launch of layer_norm, stream 2".
+  // A description for messages: "launch of layer_norm, stream 2".
   virtual std::string describe(OpId op) const = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order in which accesses happened, in numbers small enough to keep for every word of memory.
+// The order in which accesses happened, in numbers small enough to be kept for every word of memory.
 //
 // A *run* is a stretch of execution whose accesses share a place in that order: an operation that is no launch is one
 // run; a block of a launch begins one, and another at each of its barriers. Runs are numbered as they execute, one at a
@@ -44,7 +44,7 @@ class History {
   bool grown() const { return entries_.size() > look_again_; }
 
   // Run numbers are nearly used up: renumber() then gives each finished operation one number. Every stamp in memory
-  // must be translated by what it returns, which maps an old number to the new one.
+  // must be translated by the result, which maps an old number to the new one.
   bool crowded() const { return last_ > kCrowded; }
   class Renumbering {
    public:
@@ -58,15 +58,15 @@ class History {
   size_t size() const { return entries_.size(); }
 
  private:
-  static constexpr RunId kCrowded = 3'000'000'000u;  // a launch may take the remaining 1.3 thousand million
+  static constexpr RunId kCrowded = 3'000'000'000u;  // a launch may take the remaining 1.3e9
 
   struct Entry {
-    RunId first;  // up to the next entry's
+    RunId first;  // its runs end at the next entry's
     OpId op;
   };
   std::vector<Entry> entries_;
   RunId last_ = kFirstRun;
-  size_t look_again_ = 64;  // entries at which settled ones are looked for
+  size_t look_again_ = 64;  // number of entries at which settled ones are searched
 };
 
 }  // namespace weft::cuda_device

@@ -11,9 +11,9 @@
 namespace weft::cuda_device {
 namespace {
 
-constexpr uint32_t kMostInstructions = 256;  // the most of one warp before another may run
-constexpr uint32_t kMostMoments = 0xffff;    // the most that a Stamp can tell apart
-constexpr int kUnknown = 0xff;               // fills memory and registers that nothing has written
+constexpr uint32_t kMostInstructions = 256;  // the most instructions of one warp before another may run
+constexpr uint32_t kMostMoments = 0xffff;    // the most moments that a Stamp can distinguish
+constexpr int kUnknown = 0xff;               // fills memory and registers that were never written
 
 uint32_t random_below(std::mt19937_64& random, size_t n) { return uint32_t(random() % n); }
 
@@ -87,7 +87,7 @@ void set_fixed_specials(Warp& w, const Launch& launch, size_t warps) {
   set_special(w, Special::TotalShared, uint32_t(launch.kernel->shared_bytes + launch.dynamic_shared_bytes));
 }
 
-// One launch: its block, reused for every block of the grid, and the schedule.
+// One launch: its block, which is reused for every block of the grid, and the schedule.
 class Run {
  public:
   Run(const Launch& launch, Memory& memory, std::mt19937_64& random);
@@ -201,7 +201,7 @@ void Run::run_block() {
   }
 }
 
-// All warps that have not ended have arrived.
+// Passes the barrier: all warps that have not ended have arrived.
 void Run::pass_barrier() {
   block_.next_run();
   waiting_ = 0;
@@ -255,8 +255,8 @@ void Run::branch(Warp& w, const Instruction& i) {
   ++w.pc;
 }
 
-// Lanes whose masks name a part of the warp wait for that part only. Everything is then ordered for the whole warp,
-// which is more than they may expect.
+// Lanes whose masks name a part of the warp wait only for that part. The barrier then orders the whole warp, which is
+// more than the lanes may rely on.
 void Run::warp_barrier(Warp& w, const Instruction& i) {
   if (!w.exec) return;
   const auto* masks = w.lanes<uint32_t>(i.operands[0]);
@@ -282,7 +282,7 @@ void Run::block_barrier(Warp& w, const Instruction& i) {
   block_.yes += uint32_t(std::popcount(w.exec & w.predicate(i.operands[1])));
 }
 
-// Continues with the lanes at the lowest counter; lanes that meet there continue together.
+// Continues with the lanes at the lowest program counter; lanes that meet there continue together.
 void Run::go_on_at_lowest(Warp& w) {
   if (w.group == 0) {
     if (w.others.empty()) {

@@ -6,7 +6,7 @@
 namespace weft::cuda_device {
 namespace {
 
-// Addresses cost nothing, so a whole training run need not use one twice.
+// Addresses cost nothing, so a whole training run never needs to reuse one.
 constexpr size_t kDeviceReserve = size_t{1} << 40, kPinnedReserve = size_t{1} << 38;
 constexpr size_t kAlignment = 256, kPage = 4096;
 constexpr size_t kFreedRemembered = 4096;
@@ -79,7 +79,7 @@ bool Memory::free(uint64_t address, OpId by) {
   } else if (a.kind == Allocation::Kind::Pinned) {
     pinned_arena_.drop_pages(a.address, a.bytes);
   } else {
-    allocations_.erase(found);  // the host's own memory: it may be registered again
+    allocations_.erase(found);  // the host's own memory: it may be registered more than once
     return true;
   }
   freed_.push_back(address);

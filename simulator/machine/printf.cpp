@@ -9,7 +9,7 @@
 namespace weft::cuda_device {
 namespace {
 
-// Unchecked: the compiler itself put it there.
+// Unchecked: the compiler placed these bytes.
 const std::byte* bytes_at(const Warp& w, int lane, uint64_t address, size_t bytes) {
   const Block& b = *w.block;
   if (address - kLocalWindow < kWindowBytes) {

@@ -37,7 +37,7 @@ std::string_view name_of(ReportKind kind) {
 }
 
 namespace {
-// The first block and thread of a kernel's finding say enough.
+// The first block and thread with a kernel's finding are enough.
 bool is_same_finding(const Report& a, const Report& b) {
   if (a.kind != b.kind || a.kernel != b.kernel) return false;
   return a.kernel.empty() ? a.sentence == b.sentence : a.source == b.source && a.instruction == b.instruction;

@@ -14,11 +14,11 @@ namespace weft::cuda_device {
 enum class ReportKind {
   Bounds,         // no allocation there, past its end, or another device's
   Alignment,      // an address that is no multiple of the access's width
-  UseAfterFree,   // also: used before a stream-ordered allocation is known to have happened
+  UseAfterFree,   // also: used before a stream-ordered allocation is known to have been made
   Uninitialised,  // read, but never written
   Race,           // two accesses, one of them a write, that nothing orders
   Barrier,        // a barrier, shuffle, vote or matrix instruction that not all of its lanes or warps reach
-  AsyncCopy,      // cp.async never waited for
+  AsyncCopy,      // a cp.async that was never waited for
   Trap,           // trap, or an assertion of the kernel
   HostAccess,     // the host touched device memory, or pinned memory while a copy is in flight
   Runtime,        // streams, events, libraries: a call that a real device forbids or that cannot end
@@ -33,7 +33,7 @@ struct Report {
   std::string
       sentence;  // "race: layer_norm.cu:41: layer_norm block (3,0,0) thread (64,0,0): reads ... [ld.shared.f32 ...]"
   std::string kernel;       // its name as in the PTX
-  std::string source;       // "layer_norm.cu:41", where nvcc noted lines (-lineinfo)
+  std::string source;       // "layer_norm.cu:41", if nvcc recorded lines (-lineinfo)
   std::string instruction;  // as in the PTX
   Dim block, thread;
 };
@@ -43,7 +43,7 @@ struct Report {
 class Reports {
  public:
   static constexpr int kExitStatus = 86;
-  static constexpr size_t kMost = 100;  // kept: of each instruction of a kernel, or sentence, one
+  static constexpr size_t kMost = 100;  // kept findings: one for each instruction of a kernel, or sentence
 
   enum class Policy { Stop, Collect };
   explicit Reports(Policy policy = policy_of_environment()) : policy_(policy) {}

@@ -15,7 +15,7 @@ bool is_unordered(RunId run, const Accessor& who) {
   return std::ranges::any_of(*who.unordered, [&](const RunRange& r) { return r.contains(run); });
 }
 
-// Whether a block that accessed in `s` published that access to this one (machine/releases.h).
+// Whether the block that made the access `s` published it to this block (machine/releases.h).
 bool is_acquired(Stamp s, const Accessor& who) {
   if (!who.acquired || who.acquired->empty()) return false;
   if (s.level == Stamp::kMany) return who.acquired_all;
@@ -28,18 +28,18 @@ bool is_acquired(Stamp s, const Accessor& who) {
   return s.moment < release.moment || (s.level == Stamp::kThread && !s.stripe && s.thread == release.thread);
 }
 
-// Why the access in `s` and one that `who` makes now may happen in either order.
+// Why the access `s` and one that `who` makes now may happen in either order.
 Why relation(Stamp s, const Accessor& who) {
   if (s.run < who.floor) return Why::Nothing;
   if (s.run < who.launch) return is_unordered(s.run, who) ? Why::OtherOperation : Why::Nothing;
   if (s.run < who.block || s.level == Stamp::kMany) return is_acquired(s, who) ? Why::Nothing : Why::OtherBlock;
-  if (s.run < who.run) return Why::Nothing;  // a barrier of the block lies between
+  if (s.run < who.run) return Why::Nothing;  // a barrier of the block is between the two
   if (s.level == Stamp::kBlock || s.thread / kLanesOfWarp != who.thread / kLanesOfWarp) return Why::OtherWarp;
   if (s.moment < who.moment) return Why::Nothing;  // a barrier of the warp
   return s.level == Stamp::kThread && s.thread == who.thread && !who.whole_warp ? Why::Nothing : Why::SameWarp;
 }
 
-// The quick answer for most accesses: the last one surely came before.
+// The quick answer for most accesses: the access `s` certainly came before.
 bool is_before(Stamp s, const Accessor& who) {
   if (s.split) return false;
   if (s.run < who.launch) return s.run >= who.floor && !is_unordered(s.run, who);
@@ -47,7 +47,7 @@ bool is_before(Stamp s, const Accessor& who) {
 }
 bool is_absent(Stamp s, const Accessor& who) { return !s.split && s.run < who.floor; }
 // Whether one more reader changes nothing: readers of several blocks, of this block since its barrier, or of this warp
-// are noted already.
+// are recorded already.
 bool is_read_already(Stamp s, Stamp mine, const Accessor& who) {
   if (s.split || s.run < who.launch) return false;
   if (s.level == Stamp::kMany) return true;
@@ -65,7 +65,7 @@ Stamp stamp_of(const Accessor& who) {
   return s;
 }
 
-// One stamp for two accesses that nothing orders: as many threads as it takes to hold both.
+// One stamp for two accesses that nothing orders: it stands for as many threads as are needed to include both.
 Stamp joined(Stamp old, Stamp mine, Why why) {
   mine.level = why == Why::SameWarp ? Stamp::kWarp : why == Why::OtherWarp ? Stamp::kBlock : Stamp::kMany;
   if (old.run == mine.run) mine.moment = std::max(uint32_t(old.moment), uint32_t(mine.moment));
@@ -80,7 +80,7 @@ void keep_first(Conflict& found, Conflict next) {
 }  // namespace
 
 Shadow::Shadow(size_t bytes) : count_((bytes + kChunk - 1) / kChunk) {
-  chunks_.reset(static_cast<Pair*>(std::calloc(std::max<size_t>(count_, 1), sizeof(Pair))));  // zero: never
+  chunks_.reset(static_cast<Pair*>(std::calloc(std::max<size_t>(count_, 1), sizeof(Pair))));  // zero: never accessed
   if (!chunks_) throw std::bad_alloc();
 }
 
@@ -137,7 +137,7 @@ Conflict Shadow::touch_range(size_t offset, size_t bytes, Touch kind, const Acce
   return found;
 }
 
-// Most accesses are fine at once: earlier ones surely came before. Notes such an access, and returns true.
+// Most accesses are fine at once: earlier ones certainly came before. Records such an access, and returns true.
 bool Shadow::note_if_plain(Pair& pair, Touch kind, const Accessor& who, Stamp mine) {
   const bool read_over = is_absent(pair.read, who) || is_before(pair.read, who);
   if (kind == Touch::Read) {
@@ -166,7 +166,7 @@ Conflict Shadow::touch_chunk(size_t chunk, Touch kind, const Accessor& who, Stam
   Accessor lane = who;
   lane.thread = mine.thread;
   const size_t first = chunk * kGranules;
-  // If lanes share the chunk in different ways, each part has stamps of its own.
+  // If lanes share the chunk in different ways, each part has its own stamps.
   const auto apart = [&](Stamp s) { return s.run == who.run && s.level == Stamp::kThread && s.stripe != mine.stripe; };
   if (!pair.write.split && !apart(pair.write) && !apart(pair.read))
     return touch_pair(pair, first, first + kGranules - 1, kind, lane, mine);
@@ -277,7 +277,7 @@ void Shadow::forget(size_t offset, size_t bytes) {
 
 void Shadow::take_written(RunId since, const std::function<void(size_t, size_t)>& visit) {
   const size_t end = std::exchange(written_end_, 0);
-  size_t from = 0, to = 0;  // the stretch so far
+  size_t from = 0, to = 0;  // the current stretch
   const auto add = [&](size_t offset, size_t bytes) {
     if (offset != to || from == to) {
       if (from < to) visit(from, to - from);

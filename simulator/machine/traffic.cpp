@@ -13,7 +13,7 @@ constexpr uint64_t kSector = 32;
 constexpr int kBanks = 32;
 constexpr uint64_t kBankBytes = 4;
 
-// Distinct values among a few, most of them in order already.
+// Counts distinct values among a few, most of which are in order.
 class Distinct {
  public:
   void add(uint64_t v) {
@@ -47,14 +47,14 @@ Traffic side_by_side_traffic(uint32_t exec, const Addresses& addresses, int byte
   return {1, (first + wanted - 1) / kSector - first / kSector + 1, wanted};
 }
 
-// One part of a request, in units of the access's width: unit u lies in the banks of group u % groups.
+// One part of a request, in units of the access's width: unit u is in the banks of group u % groups.
 struct Part {
-  std::array<uint64_t, kBanks> first = {};  // a unit + 1 of each group
-  uint64_t units = 0, cycles = 1;           // distinct units; most of one group
-  bool one_each = true;                     // no group has two
+  std::array<uint64_t, kBanks> first = {};  // for each group, a unit + 1
+  uint64_t units = 0, cycles = 1;           // distinct units; the most units of one group
+  bool one_each = true;                     // no group has two units
 };
 
-// Groups with more than one unit, counted exactly.
+// Counts exactly the units of groups that have more than one.
 void count_conflicts(uint32_t part, const Addresses& addresses, int shift, uint64_t groups, Part* p) {
   Distinct units;
   for_each_lane(part, [&](int l) { units.add(addresses[size_t(l)] >> shift); });
@@ -86,7 +86,7 @@ bool asks_for_no_more(const Part& p, const Part& than) {
 }
 
 // A request of 8 or 16 bytes a lane is served in two or four parts, of 16 or 8 lanes; in each the busiest bank decides.
-// A part that only asks for words of the previous part is served with it.
+// A part that requests only words of the previous part is served with it.
 void count_shared(Counters& c, uint32_t exec, const Addresses& addresses, int bytes) {
   const int width = std::max(bytes, int(kBankBytes)), shift = std::countr_zero(unsigned(width));
   const int lanes = kLanes * int(kBankBytes) / width;
@@ -107,7 +107,7 @@ void count_shared(Counters& c, uint32_t exec, const Addresses& addresses, int by
   c.shared_least_cycles += (words + kBanks - 1) / kBanks;
 }
 
-// All lanes side by side, or all at one place: counted without a look at each.
+// All lanes consecutive, or all at one place: counted without visiting each lane.
 void count_simple_shared(Counters& c, int lanes, int bytes) {
   const uint64_t cycles = uint64_t(lanes * bytes + kBanks * int(kBankBytes) - 1) / (kBanks * kBankBytes);
   c.shared_requests += 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of a running launch: a block, its warps, and what instructions need to work on them.
+// The state of a running launch: a block, its warps, and the data that instructions need to work on them.
 #pragma once
 
 #include <array>
@@ -18,16 +18,16 @@ struct Block;
 // A cp.async of a warp in flight: nothing may use its bytes in shared memory until their lane waits for them.
 struct AsyncCopy {
   uint32_t lanes = 0;
-  int32_t pc = 0;     // its instruction
-  uint8_t bytes = 0;  // a lane
+  int32_t pc = 0;     // the position of its instruction
+  uint8_t bytes = 0;  // per lane
   std::array<uint64_t, kLanes> to;
   std::array<const std::byte*, kLanes> from;
   std::array<uint8_t, kLanes> wanted;  // the rest of the bytes becomes zero
-  std::array<uint32_t, kLanes> group;  // committed with
+  std::array<uint32_t, kLanes> group;  // the group with which each lane's copy is committed
 };
 
 struct Warp {
-  struct Group {  // diverged lanes, and where they continue
+  struct Group {  // diverged lanes, and the counter at which they continue
     int32_t pc = 0;
     uint32_t lanes = 0;
   };
@@ -35,7 +35,7 @@ struct Warp {
   std::byte* registers = nullptr;
   Block* block = nullptr;
   int index = 0;
-  uint32_t exec = 0;   // lanes of the present instruction: those of the group whose guard holds
+  uint32_t exec = 0;   // lanes of the current instruction: those of the group whose guard is true
   uint32_t group = 0;  // lanes at `pc`
   int32_t pc = 0;
   std::vector<Group> others;  // at higher program counters
@@ -76,23 +76,23 @@ struct Block {
   Releases* releases = nullptr;
   uint32_t number = 0;       // within the grid
   size_t blocks_before = 0;  // blocks of the launch that ran before
-  Accessor global, shared;   // this block as the author of accesses, but for thread and moment
+  Accessor global, shared;   // this block as the author of accesses, without thread and moment
   std::vector<Release> acquired;
   std::vector<std::byte> shared_bytes, local_bytes;
   Shadow shared_shadow;
   std::vector<Warp> warps;
-  uint32_t yes = 0, asked = 0;                    // predicates brought to a barrier that reduces them
-  std::array<const Allocation*, 64> recent = {};  // found by the instructions at these counters
+  uint32_t yes = 0, asked = 0;                    // predicates contributed to a barrier that reduces them
+  std::array<const Allocation*, 64> recent = {};  // the allocations last found by the instructions at these counters
 
   const Kernel& kernel() const { return *launch->kernel; }
   // Ends the run of the block: at a barrier, or when the block publishes its work.
   void next_run();
 };
 
-// "layer_norm.cu:41: layer_norm block (3,0,0) thread (64,0,0): <what> [ld.shared.f32 ...]", of the present instruction.
+// Reports "layer_norm.cu:41: layer_norm block (3,0,0) thread (64,0,0): <what> [...]" of the current instruction.
 void report(const Warp& w, const Instruction& i, int lane, ReportKind kind, const std::string& what);
 
-// For each active lane. The whole warp in one loop that vectorises.
+// Calls `f` for each active lane. A whole warp is one loop that vectorises.
 template <class F>
 inline void for_lanes(uint32_t exec, F&& f) {
   if (exec == kAllLanes) {
@@ -102,7 +102,7 @@ inline void for_lanes(uint32_t exec, F&& f) {
     for (uint32_t m = exec; m; m &= m - 1) f(std::countr_zero(m));
   }
 }
-// As above, for work that is long or stops at errors: one lane after the other.
+// Calls `f` for each active lane, one after the other: for work that is long or may stop at an error.
 template <class F>
 inline void for_each_lane(uint32_t exec, F&& f) {
   for (uint32_t m = exec; m; m &= m - 1) f(std::countr_zero(m));

@@ -46,9 +46,9 @@ class KernelParser {
   Kernel& kernel_;
   Symbols symbols_;
   Registers registers_;
-  std::set<std::string, std::less<>> call_parameters_;  // .param of a call: kept like local variables
+  std::set<std::string, std::less<>> call_parameters_;  // .param of a call: stored like local variables
   std::map<std::string, int32_t, std::less<>> labels_;
-  std::vector<std::pair<size_t, std::string>> branches_;  // instruction, its label
+  std::vector<std::pair<size_t, std::string>> branches_;  // the instruction and its label
   std::map<std::pair<uint64_t, int>, Operand> constants_;
   std::vector<std::pair<size_t, size_t>> spans_;  // the operands of each instruction in kernel_.operands
   std::string source_;
@@ -75,7 +75,7 @@ void KernelParser::parameter(std::string_view text) {
   kernel_.parameters.push_back({at, p.bytes});
 }
 
-// Static shared variables are placed before anything else, for the dynamic ones start where they end.
+// Static shared variables are placed before all others, because the dynamic ones start at their end.
 void KernelParser::place_shared(std::string_view body) {
   for (const auto& [name, declaration] : module_.shared)
     if (body.find(name) != std::string_view::npos) symbols_[name] = place_variable(declaration, &kernel_.shared_bytes);
@@ -92,7 +92,7 @@ void KernelParser::place_shared(std::string_view body) {
 void KernelParser::body(std::string_view text) {
   place_shared(text);
   size_t first = 0;
-  int depth = 0;         // depth of braces inside of a statement: vectors
+  int depth = 0;         // the depth of braces inside a statement: vectors
   bool at_start = true;  // at the start of a statement
   const auto next_begins_at = [&](size_t k) {
     first = k;
@@ -144,7 +144,7 @@ void KernelParser::statement(std::string_view text) {
 void KernelParser::directive(std::string_view text) {
   if (starts_with_word(text, ".loc")) return location(text);
   if (starts_with_word(text, ".reg")) return registers_.declare(text.substr(4));
-  if (starts_with_word(text, ".shared")) return;  // place_shared
+  if (starts_with_word(text, ".shared")) return;  // place_shared() has placed it
   const bool of_call = starts_with_word(text, ".param");
   if (starts_with_word(text, ".local") || of_call) {
     VariableDeclaration v = parse_variable(text);

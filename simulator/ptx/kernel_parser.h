@@ -15,12 +15,12 @@ namespace weft::cuda_device {
 // Declarations that kernels of a module share.
 struct ModuleScope {
   Symbols variables;                                  // .global, .const: addresses
-  std::map<std::string, VariableDeclaration> shared;  // the module's: each kernel that names one has it
+  std::map<std::string, VariableDeclaration> shared;  // of the module: each kernel that names one has it
   std::vector<std::string> dynamic_shared;            // .extern .shared
   std::map<int, std::string> files;                   // file names of .loc, without folders
 };
 
-// `head` is ".entry name(parameters) .maxntid ...", `body` what stands in its braces. Throws PtxError.
+// `head` is ".entry name(parameters) .maxntid ...", `body` the text in its braces. Throws PtxError.
 std::shared_ptr<const Kernel> parse_kernel(std::string_view head, std::string_view body, const ModuleScope& module);
 
 }  // namespace weft::cuda_device

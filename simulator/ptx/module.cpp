@@ -78,7 +78,7 @@ Module ModuleParser::parse() {
 
 void ModuleParser::statement(std::string_view text) {
   if (text.empty() || text.find(".func") != std::string_view::npos || text.starts_with(".pragma"))
-    return;  // declared only
+    return;  // only a declaration
   const auto equals = text.find('=');
   variable(trim(text.substr(0, equals)),
            equals == std::string_view::npos ? std::string_view() : trim(text.substr(equals + 1)));

@@ -5,7 +5,7 @@
 
 namespace weft::cuda_device {
 
-// A kernel's name as the source has it, "layer_norm<float>", of its mangled one.
+// A kernel's name as in the source, "layer_norm<float>", from its mangled name.
 std::string readable_name(const std::string& mangled);
 
 }  // namespace weft::cuda_device

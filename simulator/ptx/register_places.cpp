@@ -9,8 +9,8 @@
 namespace weft::cuda_device {
 namespace {
 
-constexpr int32_t kNone = -1, kConstant = -2;  // instead of a register's number
-constexpr size_t kUnit = sizeof(uint32_t);     // all places are multiples of it
+constexpr int32_t kNone = -1, kConstant = -2;  // in place of a register's number
+constexpr size_t kUnit = sizeof(uint32_t);     // all places are multiples of this
 constexpr size_t kAlignment = 64;
 
 size_t bytes_of(uint8_t width) {
@@ -18,13 +18,13 @@ size_t bytes_of(uint8_t width) {
   return (size + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// Sets of registers, a bit each.
+// A set of registers, one bit each.
 class Bits {
  public:
   explicit Bits(size_t count) : words_((count + 63) / 64) {}
   void set(int32_t k) { words_[size_t(k) / 64] |= uint64_t{1} << (k % 64); }
   bool has(int32_t k) const { return words_[size_t(k) / 64] >> (k % 64) & 1; }
-  // Adds (those of `other` without `without`). True: something was new.
+  // Adds the registers of `other` except those of `without`. True: a register was new.
   bool add(const Bits& other, const Bits& without) {
     uint64_t fresh = 0;
     for (size_t k = 0; k < words_.size(); ++k) {
@@ -47,7 +47,7 @@ class Bits {
 struct BasicBlock {
   size_t first, end;
   std::vector<size_t> next;
-  Bits needed, written, live;  // before a write of its own; written for all lanes; live where it begins
+  Bits needed, written, live;  // needed before the block writes them; written in all lanes; live at its beginning
 };
 
 struct Lifetime {
@@ -79,7 +79,7 @@ class Sharing {
 
   Kernel& kernel_;
   size_t bytes_;
-  std::vector<int32_t> numbers_;  // numbers of registers, by their first places in units
+  std::vector<int32_t> numbers_;  // numbers of registers, by the unit of their first place
   std::vector<Lifetime> lifetimes_;
   std::vector<BasicBlock> blocks_;
 };
@@ -148,7 +148,7 @@ void Sharing::find_live() {
       each_read(i, [&](int32_t r) {
         if (!b.written.has(r)) b.needed.set(r);
       });
-      if (i.guarded) continue;  // leaves some lanes as they were
+      if (i.guarded) continue;  // a guarded write leaves some lanes unchanged
       each_result(i, [&](int32_t r) { b.written.set(r); });
     }
     b.live.add(b.needed, none);
@@ -161,8 +161,8 @@ void Sharing::find_live() {
   }
 }
 
-// From the first to the last instruction at which a register is needed or written, in the order of the code: longer
-// than need be where it is not needed in between.
+// A lifetime reaches from the first to the last instruction at which a register is needed or written, in the order of
+// the code: longer than necessary if the register is not needed in between.
 void Sharing::find_lifetimes() {
   for (const BasicBlock& b : blocks_) {
     b.live.each([&](int32_t r) { lifetimes_[size_t(r)].include(b.first); });
@@ -176,8 +176,8 @@ void Sharing::find_lifetimes() {
   }
 }
 
-// A place is free again after the instruction that needs it last, so that no instruction writes over what it reads; and
-// only for registers of the same width, so that places do not overlap in part.
+// A place is free again after the instruction that needs it last, so that no instruction overwrites its operands; and
+// only for registers of the same width, so that places do not overlap partly.
 void Sharing::place_all() {
   std::vector<size_t> order(lifetimes_.size());
   for (size_t k = 0; k < order.size(); ++k) order[k] = k;

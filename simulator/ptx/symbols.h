@@ -12,21 +12,21 @@
 
 namespace weft::cuda_device {
 
-// ".shared .align 16 .b8 name[128]" or ".global .f32 name = ..." without the value.
+// A declaration as in ".shared .align 16 .b8 name[128]" or ".global .f32 name = ...", without the value.
 struct VariableDeclaration {
   std::string name;
   size_t alignment = 1, element_bytes = 1, bytes = 0;
-  bool is_external = false;  // without an extent: dynamic shared memory
+  bool is_external = false;  // has no extent: dynamic shared memory
 };
 // Throws std::invalid_argument.
 VariableDeclaration parse_variable(std::string_view text);
 
-// Gives `declaration` the next aligned place behind `*bytes`.
+// Gives `declaration` the next aligned place after `*bytes`, and returns it.
 size_t place_variable(const VariableDeclaration& declaration, size_t* bytes);
 
 using Symbols = std::map<std::string, uint64_t, std::less<>>;  // name -> address, or offset within its space
 
-// The registers of a kernel. Braces open scopes, whose names hide those outside.
+// The registers of a kernel. Braces open scopes, whose names hide names outside.
 class Registers {
  public:
   Registers();
@@ -37,7 +37,7 @@ class Registers {
   void declare(std::string_view text);  // ".b32 %r<12>", ".pred p, q"
   std::optional<Operand> find(std::string_view name) const;
 
-  // A register of this width for something without a name.
+  // A register of this width for a value without a name.
   Operand add(int width);
   size_t bytes() const { return bytes_; }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pieces of PTX text.
+// Splitting and reading of PTX text.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 namespace weft::cuda_device {
 
 std::string_view trim(std::string_view text);
-// Parts between `by`, trimmed; none inside of braces, brackets or parentheses. Nothing for an empty text.
+// The trimmed parts between `by`, but not inside braces, brackets or parentheses. An empty text has no parts.
 std::vector<std::string_view> split(std::string_view text, char by);
 std::vector<std::string_view> split_words(std::string_view text);  // at white space
 bool starts_with_word(std::string_view text, std::string_view word);
 
-// Without comments, and every line mark (.loc) closed by a semicolon like other statements.
+// The text without comments, with every line mark (.loc) closed by a semicolon like other statements.
 std::string without_comments(std::string_view text);
 
 // 12, -3, 0x1f, 0f3F800000, 0d3FF0000000000000; throws std::invalid_argument for anything else.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulated device has the limits of an sm_90 with the memory of an H100; its name says that it is simulated.
+// The simulated device has the limits of an sm_90 with the memory of an H100; its name contains "simulated".
 #pragma once
 
 #include <cstddef>

@@ -22,7 +22,7 @@ bool was_write(const void* context) {
   constexpr greg_t kWriteBit = 2;  // a bit of the page fault's error code
   return static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & kWriteBit;
 #else
-  return context != nullptr;  // not known: the stricter guess
+  return context != nullptr;  // unknown: the stricter guess
 #endif
 }
 

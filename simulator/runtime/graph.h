@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a stream capture records. It can be put into streams many times.
+// A graph that a stream capture records. It can be put into streams many times.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ struct Stream;
 
 // A capture in progress.
 struct Capture {
-  std::shared_ptr<Graph> graph = std::make_shared<Graph>();  // null: it has ended
+  std::shared_ptr<Graph> graph = std::make_shared<Graph>();  // nullptr: the capture has ended
   std::vector<Stream*> members;                              // by branch
   bool broken = false;                                       // the program made a call that cannot be captured
   enum class Forbids { Nothing, ThisThread, AllThreads } forbids = Forbids::AllThreads;  // calls that may wait

@@ -16,7 +16,7 @@ void write_one(std::ostream& out, const std::string& name, const KernelCounts& k
     number((key + "_wanted_bytes").c_str(), t.wanted_bytes);
   };
   const Counters& c = k.counted;
-  out << "{\"kernel\": \"" << name << '"';  // names of C++ have nothing to escape
+  out << "{\"kernel\": \"" << name << '"';  // a C++ name has nothing to escape
   number("launches", c.launches), number("blocks", k.blocks), number("threads", k.threads);
   number("shared_bytes", k.shared_bytes);
   number("instructions", c.instructions), number("lane_instructions", c.lane_instructions);

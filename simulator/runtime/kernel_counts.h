@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost of each kernel's launches, so that a test can hold every kernel to its rules and a run can be read kernel by
+// The cost of each kernel's launches, so that a test can check every kernel and a run can be analysed kernel by
 // kernel.
 #pragma once
 
@@ -16,7 +16,7 @@ struct KernelCounts {
   Counters counted;           // all launches together
   uint64_t blocks = 0;        // all launches together
   uint64_t threads = 0;       // threads of its largest block
-  uint64_t shared_bytes = 0;  // the most that a block had, static and dynamic
+  uint64_t shared_bytes = 0;  // the most of any block, static and dynamic
   void add(const Launch& launch, const Counters& cost);
   KernelCounts& operator+=(const KernelCounts& other);
 };

@@ -12,7 +12,7 @@
 namespace weft::cuda_device {
 namespace {
 
-constexpr double kMicroseconds = 5;  // the time of any launch: a fiction, to be added up
+constexpr double kMicroseconds = 5;  // the simulated time of any launch: an invented figure
 
 bool fits(Dim dim, uint32_t x, uint32_t y, uint32_t z) {
   return dim.x >= 1 && dim.y >= 1 && dim.z >= 1 && dim.x <= x && dim.y <= y && dim.z <= z;
@@ -23,7 +23,7 @@ Status check_limits(const Kernel& kernel, Dim grid, Dim block, size_t shared_byt
   if (!fits(grid, Limits::kGridX, Limits::kGridY, Limits::kGridZ)) return Status::InvalidConfiguration;
   if (!fits(block, Limits::kBlockX, Limits::kBlockY, Limits::kBlockZ)) return Status::InvalidConfiguration;
   if (block.size() > Limits::kThreadsPerBlock) return Status::InvalidConfiguration;
-  if (block.size() > kernel.max_threads) return Status::LaunchOutOfResources;  // more than __launch_bounds__ says
+  if (block.size() > kernel.max_threads) return Status::LaunchOutOfResources;  // more than __launch_bounds__ allows
   return shared_bytes > shared_limit ? Status::InvalidValue : Status::Success;
 }
 

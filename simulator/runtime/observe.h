@@ -13,7 +13,7 @@ extern "C" void weft_cuda_device_take_counters(weft::cuda_device::Counters* to);
 
 namespace weft::cuda_device {
 
-// The counters of all launches since the last call (the caller waits for its streams first); nothing if the process
+// The counters of all launches since the last call (the caller waits for its streams first); nullopt if the process
 // does not run on the simulated device.
 inline std::optional<Counters> take_counters() {
   void* found = dlsym(RTLD_DEFAULT, "weft_cuda_device_take_counters");

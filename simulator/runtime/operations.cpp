@@ -40,7 +40,7 @@ bool Operations::ordered(OpId before, OpId after) const {
 
 Clock Operations::clock_after(OpId id) const {
   const Entry* entry = find(id);
-  if (!entry) return {};  // every later operation knows it
+  if (!entry) return {};  // every later operation comes after it
   Clock clock = entry->before;
   if (clock.size() <= entry->stream) clock.resize(entry->stream + 1);
   clock[entry->stream] = entry->number;

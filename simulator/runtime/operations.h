@@ -16,8 +16,8 @@ namespace weft::cuda_device {
 using Clock = std::vector<uint32_t>;
 void join(Clock& into, const Clock& other);
 
-// An operation is kept only while the question "was this finished before that started?" has two answers. Once
-// everything still to run comes after it, it is forgotten, so a training run of any length needs bounded memory.
+// An operation is kept only while the question "was this finished before that started?" has two answers. Once every
+// operation still to run comes after it, it is forgotten, so a training run of any length needs bounded memory.
 class Operations : public HappensBefore {
  public:
   // Adds the next operation of a stream; `before`: the operations that its stream knows to be finished.

@@ -27,8 +27,8 @@ void PinnedGuard::add(OpId op, uint64_t address, size_t bytes, bool written, std
   protect_changed();
 }
 
-// Pages of flights that came or went get the access that the remaining flights leave: pages wholly within one flight,
-// nearly all of them, at once; those at the ends one by one.
+// Pages of flights that began or ended get the access that the remaining flights leave: pages wholly within one
+// flight, which are nearly all, at once; the pages at its ends one by one.
 void PinnedGuard::protect_changed() {
   for (const Flight& flight : changed_) {
     const uint64_t first = page_of(flight.address), end = page_of(flight.address + flight.bytes - 1) + kPage;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pinned host memory that a copy still reads or writes belongs to the copy: the program's view of its pages is
-// protected until the host has waited, and a touch that comes too early is reported with the copy's name.
+// protected until the host has waited, and an access that comes too early is reported with the copy's name.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ class PinnedGuard {
  public:
   // `op` reads or writes these bytes of pinned memory from now on.
   void add(OpId op, uint64_t address, size_t bytes, bool written, std::string what);
-  // Releases the bytes of operations that `known` says the host knows to be finished.
+  // Releases the bytes of operations that the host knows to be finished, according to `known`.
   template <class Known>
   void release(Known&& known) {
     bool any = false;
@@ -37,7 +37,7 @@ class PinnedGuard {
     });
     if (any) protect_changed();
   }
-  // After a fault at `address`: what was wrong with it; empty if the access was fine and only shares its page with a
+  // After a fault at `address`: the mistake in `wrong`; empty if the access was fine and only shares its page with a
   // copy. The page can then be accessed until another copy uses it. False: the address is not guarded.
   bool admit(uint64_t address, bool write, std::string& wrong);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels and variables of the program: nvcc's host code registers fat binaries before main, each is read when
-// something of it is first used on a device.
+// The kernels and variables of the program: nvcc's host code registers fat binaries before main; each is read when
+// one of its kernels or variables is first used on a device.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ using PlaceOnDevice =
 
 struct FatBinary {
   const void* image = nullptr;
-  std::map<int, Module> modules;  // by device: each has variables of its own
+  std::map<int, Module> modules;  // by device: each device has its own variables
 };
 
 struct Function {
@@ -32,7 +32,7 @@ struct Function {
   std::map<int, size_t> dynamic_shared_most;  // by device, if the program has set it
 };
 
-// A program names its functions and variables by addresses of the host's.
+// The functions and variables of a program, which names them by addresses on the host.
 class Programs {
  public:
   explicit Programs(PlaceOnDevice place) : place_(std::move(place)) {}
@@ -44,7 +44,7 @@ class Programs {
   std::vector<std::string> function_names() const;  // names of all registered functions, mangled
   // Null: the fat binary has no such kernel. Throws PtxError and std::runtime_error.
   std::shared_ptr<const Kernel> kernel(const Function& function, int device);
-  // An address of 0: never registered. Throws as kernel().
+  // A variable with the address 0 was never registered. Throws as kernel() does.
   Variable variable(const void* host, int device);
 
  private:

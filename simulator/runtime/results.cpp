@@ -13,7 +13,7 @@
 namespace weft::cuda_device {
 namespace {
 
-constexpr size_t kAligned = 256;  // programs' own allocators begin blocks at its multiples
+constexpr size_t kAligned = 256;  // programs' own allocators begin blocks at multiples of this
 
 std::string command_line() {
   std::ifstream file("/proc/self/cmdline");

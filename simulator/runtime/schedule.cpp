@@ -30,7 +30,7 @@ bool everything_leads_to(const Graph& graph, std::vector<size_t> nodes) {
 }  // namespace
 
 Stream& Schedule::create_stream(int device, bool blocking) {
-  // The number of a destroyed stream is given out again once the host knows that all of its operations are finished:
+  // The number of a destroyed stream is reused once the host knows that all of its operations are finished:
   // clocks stay short, and its count of operations continues.
   const auto old = std::find_if(destroyed_.begin(), destroyed_.end(), [&](const auto& stream) {
     return stream->queue.empty() && (stream->count == 0 || host_knows(stream->last));
@@ -73,7 +73,7 @@ std::vector<Stream*> Schedule::streams_of(int device) {
   return found;
 }
 
-// The legacy default stream comes after all work of blocking streams, and they after its work.
+// The legacy default stream comes after all work of blocking streams, and later work of these after its work.
 void Schedule::order_with_legacy(Stream& stream, std::vector<OpId>& after) {
   const auto found = legacy_.find(stream.device);
   if (found == legacy_.end()) return;
@@ -155,7 +155,7 @@ std::shared_ptr<Graph> Schedule::end_capture(Stream& stream) {
     member->capture = nullptr;
     member->frontier.clear();
   }
-  capture->graph = nullptr;  // events recorded in it may outlive it
+  capture->graph = nullptr;  // events that were recorded in the capture may outlive it
   return joined ? graph : nullptr;
 }
 
@@ -219,7 +219,7 @@ bool Schedule::host_knows(OpId id) const {
   return true;
 }
 
-// Every later operation comes after what the host and all pending operations know: nothing can ask about those again.
+// Every later operation comes after what the host and all pending operations know: nothing will ask for their order.
 void Schedule::forget() {
   Clock floor = host_;
   const auto lower = [&](const Stream& stream) {

@@ -17,7 +17,7 @@
 
 namespace weft::cuda_device {
 
-// Work in its stream. It runs once all of `after` is finished and it is ready itself.
+// Work in its stream. It runs once all of `after` is finished and the work itself is ready.
 struct Task {
   OpId id = kBeforeAll;
   std::vector<OpId> after;
@@ -26,16 +26,16 @@ struct Task {
 
 struct Stream {
   int device = 0;
-  uint32_t number = 0;      // names it in clocks
+  uint32_t number = 0;      // the stream's number in clocks
   bool blocking = false;    // ordered with the device's legacy default stream
-  uint32_t count = 0;       // operations ever put into it
+  uint32_t count = 0;       // the number of operations ever put into it
   double microseconds = 0;  // time of all work ever put into it, in the simulator's own time
   OpId last = kBeforeAll;
-  Clock clock;  // the operations that its next one will know to be finished
+  Clock clock;  // the operations that the stream's next one will know to be finished
   std::deque<Task> queue;
-  std::shared_ptr<Capture> capture;  // null: work put into it will run
+  std::shared_ptr<Capture> capture;  // nullptr: work put into the stream will run
   int branch = 0;                    // its branch in the captured graph
-  std::vector<size_t> frontier;      // nodes of it that this stream's next one comes after
+  std::vector<size_t> frontier;      // the nodes that this stream's next one comes after
 };
 
 struct Event {
@@ -44,7 +44,7 @@ struct Event {
   OpId operation = kBeforeAll;
   int device = 0;
   double microseconds = 0;
-  std::shared_ptr<Capture> capture;  // recorded in a stream that is captured
+  std::shared_ptr<Capture> capture;  // nullptr unless recorded in a stream that is captured
   std::vector<size_t> frontier;
 };
 
@@ -54,7 +54,7 @@ class Schedule {
   explicit Schedule(uint64_t seed) : random_(seed) {}
 
   Stream& create_stream(int device, bool blocking);
-  void destroy_stream(Stream& stream);  // its work still runs
+  void destroy_stream(Stream& stream);  // the stream's work still runs
   bool has(const Stream* stream) const;
   // A device's default stream, which is ordered with all its blocking streams.
   Stream& legacy_stream(int device);

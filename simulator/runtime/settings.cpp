@@ -55,7 +55,7 @@ std::string all_names() {
   return names;
 }
 
-// An error names its variable.
+// Reads one setting; an error names its variable.
 template <class Read>
 void read(const std::string& name, Read&& take) {
   try {
@@ -72,7 +72,7 @@ void set(Settings& settings, std::string_view name, std::string_view text) {
   if (known->set) read(whole, [&] { known->set(settings, text); });
 }
 
-// As in the real runtime, a number that is no device ends the list.
+// As in the real runtime, a number that is not a device ends the list.
 void set_visible(Settings& settings, std::string_view text) {
   while (!text.empty()) {
     const size_t comma = std::min(text.find(','), text.size());

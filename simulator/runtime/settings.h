@@ -10,11 +10,11 @@
 namespace weft::cuda_device {
 
 struct Settings {
-  uint64_t seed = 1;  // WEFT_CUDA_DEVICE_SEED: of the order of operations, blocks and warps
+  uint64_t seed = 1;  // WEFT_CUDA_DEVICE_SEED: draws the order of operations, blocks and warps
   int devices = 1;    // WEFT_CUDA_DEVICE_COUNT: 0 is a machine without a device
   // CUDA_VISIBLE_DEVICES, as in the real runtime: the devices that the process sees, in their order. Empty: all.
   std::vector<int> visible;
-  int linked = 1;                    // WEFT_CUDA_DEVICE_LINKED: so many neighbours could reach each other's memory
+  int linked = 1;                    // WEFT_CUDA_DEVICE_LINKED: this many neighbours could reach each other's memory
   size_t memory = size_t{80} << 30;  // WEFT_CUDA_DEVICE_MEMORY: bytes of each device
   uint64_t patience = 60;            // WEFT_CUDA_DEVICE_PATIENCE: seconds that may pass while nothing at all moves
   int capability = 90;               // WEFT_CUDA_DEVICE_CAPABILITY: PTX of compute_80 cannot be compiled for 75
@@ -22,10 +22,10 @@ struct Settings {
   uint64_t fail_allocation = 0;      // WEFT_CUDA_DEVICE_FAIL_ALLOCATION: the n-th allocation finds no memory; 0: none
   uint64_t fail_launch = 0;          // WEFT_CUDA_DEVICE_FAIL_LAUNCH: the n-th launch is refused
   uint64_t fail_kernel = 0;          // WEFT_CUDA_DEVICE_FAIL_KERNEL: the n-th launched kernel fails when it runs
-  // Faults of the process' n-th collective, when its device comes to it: FAIL_COLLECTIVE: it never ends, and is an
+  // Faults of the process' n-th collective, when its device reaches it: FAIL_COLLECTIVE: it never ends, and is an
   // asynchronous error of its communicator; STOP_COLLECTIVE: the process gets SIGSTOP; KILL_COLLECTIVE: SIGKILL.
   uint64_t fail_collective = 0, stop_collective = 0, kill_collective = 0;
-  std::string counts;  // WEFT_CUDA_DEVICE_COUNTS: a file for what each kernel cost, written at exit; none
+  std::string counts;  // WEFT_CUDA_DEVICE_COUNTS: the file for the cost of each kernel, written at exit; empty: none
 
   // The number that a device of this process has on the machine.
   int physical(int device) const { return visible.empty() ? device : visible.at(static_cast<size_t>(device)); }

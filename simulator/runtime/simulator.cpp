@@ -24,7 +24,7 @@ Settings settings_or_end() {
   }
 }
 
-// How a real device answers from then on; Success: it would notice nothing.
+// The status that a real device returns after such a report; Success: it would notice nothing.
 Status noticed(ReportKind kind) {
   switch (kind) {
     case ReportKind::Bounds:
@@ -118,7 +118,7 @@ void Simulator::free(const Allocation& allocation) {
   const bool pinned = allocation.kind == Allocation::Kind::Pinned;
   memory.free(address);
   managed.erase(address);
-  if (pinned) mprotect(reinterpret_cast<void*>(address), bytes, PROT_NONE);  // its pages hold nothing else
+  if (pinned) mprotect(reinterpret_cast<void*>(address), bytes, PROT_NONE);  // no other memory shares its pages
 }
 
 OpId Simulator::enqueue(Stream& stream, Work work) {
@@ -156,8 +156,8 @@ uint64_t Simulator::exchange_moves(bool waits) {
   return elsewhere && elsewhere->any() ? elsewhere->exchange(moves_, waits) : 0;
 }
 
-// Returns false if for the whole of the settings' patience nothing has moved, here or, since it was `seen_there`,
-// elsewhere. No other process can wake this one, so it polls.
+// Returns false if nothing has moved for the whole of the settings' patience, neither here nor, since it was
+// `seen_there`, elsewhere. No other process can wake this one, so it polls.
 bool Simulator::await_move(uint64_t seen_there, const std::function<bool()>& done) {
   using std::chrono::steady_clock;
   const auto end = steady_clock::now() + std::chrono::seconds(settings.patience);

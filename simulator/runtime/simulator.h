@@ -32,7 +32,7 @@ class Simulator {
   Simulator(const Simulator&) = delete;
   Simulator& operator=(const Simulator&) = delete;
 
-  // Every call holds it while it uses this object. Recursive: a fault may come while it is held.
+  // Every call holds the mutex while it uses this object. It is recursive: a fault may come while it is held.
   std::recursive_mutex mutex;
   const Settings settings;
   Reports reports;
@@ -44,19 +44,19 @@ class Simulator {
   CountsByKernel kernels;  // the counters of each kernel
   Results results;         // all operations that have run, if the settings ask for them
 
-  // Memory that the host and every device reach (cudaMallocManaged) is pinned memory of another name here.
+  // Memory that the host and every device reach (cudaMallocManaged) is pinned memory with another name here.
   std::set<uint64_t> managed;
   bool is_managed(const void* p) const;
 
-  // The stream that a program means by its handle: null and 1 are the default stream of the thread's device. Null: no
-  // stream of this process.
+  // The stream of a program's handle: null and 1 are the default stream of the thread's device. Returns null if this
+  // process has no such stream.
   Stream* stream_of(const void* handle);
 
-  // Frees any memory. The host cannot touch memory that was its own too any more.
+  // Frees any memory. The host cannot touch pinned memory any more once it is freed.
   void free(const Allocation& allocation);
 
-  // Puts work of a stream's device into the stream. When it runs it is the operation whose accesses memory checks, and
-  // a wrong access makes its device fail. It does not run on a device that has failed before.
+  // Puts work into a stream. When the work runs, it is the operation whose accesses memory checks, and a wrong access
+  // makes its device fail. It does not run on a device that has failed before.
   OpId enqueue(Stream& stream, std::string name, std::function<void(OpId)> body, double microseconds = 1) {
     return enqueue(stream, Work{.name = std::move(name), .body = std::move(body), .microseconds = microseconds});
   }
@@ -66,7 +66,7 @@ class Simulator {
   // moved for as long as the settings' patience.
   bool run_until(const std::function<bool()>& done);
 
-  // The host waits. Returns the first error of the device so far; a device never recovers.
+  // Waits as the host. Returns the first error of the device so far; a device never recovers.
   Status wait_for(int device, OpId id);
   Status wait_for(Stream& stream);
   Status wait_for_device(int device);
@@ -77,17 +77,17 @@ class Simulator {
   std::unique_ptr<Elsewhere> elsewhere;
   // Elsewhere::exchange(), if there are such devices.
   uint64_t exchange_moves(bool waits);
-  // Whether the host has to wait for it; if not, the host knows that from now on. To other processes a host that asks
+  // Whether operation `id` is finished; if so, the host knows that from now on. To other processes, a host that asks
   // counts as one that waits.
   bool finished(OpId id);
-  // The first answer of every call: Success, or how the device has failed.
+  // The status that every call returns first: Success, or how the device has failed.
   Status health(int device) const { return failed_.at(static_cast<size_t>(device)); }
   void fail(int device, Status how);
 
-  // Calls a function of the host's as operation `op`: pinned memory of earlier operations is the host's meanwhile.
+  // Calls a host function as operation `op`: meanwhile, pinned memory of earlier operations belongs to the host.
   void run_on_host(OpId op, void (*function)(void*), void* data);
 
-  // The n-th allocation, launch and collective of the program, against what the settings want to fail.
+  // Count the program's allocations, launches and collectives, of which the settings may make the n-th fail.
   bool allocation_fails() { return ++allocations_ == settings.fail_allocation; }
   uint64_t count_launch() { return ++launches_; }
   uint64_t count_collective() { return ++collectives_; }

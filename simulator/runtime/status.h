@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results of calls of the CUDA runtime, with the numbers of cudaError_t: the simulator itself is built without
-// CUDA's headers (libraries/cudart/ holds the two lists to each other).
+// CUDA's headers (libraries/cudart/ checks the two lists against each other).
 #pragma once
 
 namespace weft::cuda_device {

@@ -36,7 +36,7 @@ bool agrees(Direction direction, Home to, Home from) {
   return false;
 }
 
-// One end of a copy: checked memory, or the host's own.
+// One end of a copy: checked memory, or other memory of the host.
 struct End {
   Simulator& all;
   void* p;
@@ -76,7 +76,7 @@ Status copy(Simulator& all, void* to, const void* from, size_t bytes, Direction 
     });
   }
   if (to_pageable) return all.wait_for(stream.device, op);
-  if (op != kBeforeAll) {  // in a graph it is not known when the copy is under way
+  if (op != kBeforeAll) {  // in a graph it is unknown when the copy is under way
     const std::string name = all.schedule.operations().describe(op);
     if (to_home != Home::Device) all.pinned.add(op, address_of(to), bytes, true, name);
     if (from_home != Home::Device && !from_pageable) all.pinned.add(op, address_of(from), bytes, false, name);

@@ -12,7 +12,7 @@ namespace weft::cuda_device {
 
 enum class Direction { HostToHost, HostToDevice, DeviceToHost, DeviceToDevice, ByAddress };
 
-// InvalidValue if `direction` contradicts the addresses.
+// Copies; InvalidValue if `direction` contradicts the addresses.
 Status copy(Simulator& all, void* to, const void* from, size_t bytes, Direction direction, Stream& stream);
 Status fill(Simulator& all, void* to, int value, size_t bytes, Stream& stream);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptors are made, filled in by attribute, read back and destroyed.
+// Descriptors: creation, attributes written and read, destruction.
 #include "simulator/libraries/cublaslt/descriptors.h"
 
 #include <cstring>
@@ -12,7 +12,7 @@ using namespace weft::cuda_device;
 
 namespace {
 
-// Where an attribute is kept; nothing if it is not simulated.
+// The place where an attribute is stored; nullptr if the attribute is not simulated.
 struct Field {
   void* p = nullptr;
   size_t bytes = 0;
@@ -100,7 +100,7 @@ cublasStatus_t set(Field field, const void* from, size_t bytes) {
   std::memcpy(field.p, from, bytes);
   return CUBLAS_STATUS_SUCCESS;
 }
-// Without room for the value it only returns the size.
+// Without room for the value, get() returns only its size.
 cublasStatus_t get(Field field, void* to, size_t bytes, size_t* written) {
   if (bytes == 0 ? !written : !to || bytes != field.bytes) return CUBLAS_STATUS_INVALID_VALUE;
   if (bytes) std::memcpy(to, field.p, bytes);

@@ -16,10 +16,10 @@ struct ProductDescriptor {
   int32_t pointer_mode = CUBLASLT_POINTER_MODE_HOST;
   int32_t transpose_a = CUBLAS_OP_N, transpose_b = CUBLAS_OP_N;
   uint32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
-  int32_t bias_type = -1, aux_type = -1;  // -1: as D
+  int32_t bias_type = -1, aux_type = -1;  // -1: the type of D
   void* bias = nullptr;                   // [m], read or (a gradient) written
   int64_t bias_batch_stride = 0;
-  void* aux = nullptr;  // [m, n], what GELU was applied to
+  void* aux = nullptr;  // [m, n], the input of GELU
   int64_t aux_stride = 0, aux_batch_stride = 0;
   int32_t multiprocessors = 0;
 };
@@ -38,7 +38,7 @@ struct LayoutDescriptor {
 
 struct PreferenceDescriptor {
   uint64_t workspace = 0;
-  uint32_t alignment[4] = {256, 256, 256, 256};  // bytes; of A, B, C, D
+  uint32_t alignment[4] = {256, 256, 256, 256};  // bytes; for A, B, C, D
 };
 
 inline ProductDescriptor& of(cublasLtMatmulDesc_t d) {

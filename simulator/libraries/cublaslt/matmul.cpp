@@ -15,15 +15,15 @@ namespace {
 constexpr int kAlgorithms = 4;
 constexpr uint32_t kVectorBytes = 16;
 
-// Algorithm `id` of a product: 0 takes anything, the others want aligned matrices and write partial sums.
+// Algorithm `id` of a product: 0 takes any product, the others need aligned matrices and write partial sums.
 Algorithm algorithm(int32_t id, const Product& p) {
   if (id == 0) return {};
   const uint64_t partial_sums = static_cast<uint64_t>(id + 1) * p.m() * p.n() * sizeof(float);
   return {.id = id, .parts = id + 1, .alignment = kVectorBytes, .workspace = (partial_sums + 255) / 256 * 256};
 }
 
-// WEFT_CUDA_DEVICE_TIMES: with another number other algorithms are the fastest, as on a device, where no two
-// measurements are the same; "device": each device has its own number. Asked for each time, so that a test can change
+// WEFT_CUDA_DEVICE_TIMES: another number makes other algorithms the fastest, as on a device, where no two
+// measurements are the same; "device": each device has its own number. Read at each call, so that a test can change
 // it.
 uint64_t times(int device) {
   const char* text = std::getenv("WEFT_CUDA_DEVICE_TIMES");
@@ -36,8 +36,8 @@ uint64_t times(int device) {
   return number;
 }
 
-// The simulator's own time for a product: a fiction, the same for every schedule, with other best algorithms for other
-// shapes.
+// The simulated time of a product: it is invented, the same for every schedule, and other shapes have other best
+// algorithms.
 double microseconds(const Product& p, int device) {
   const double work = 2e-6 * static_cast<double>(p.m()) * static_cast<double>(p.n()) * static_cast<double>(p.k());
   const uint64_t place = p.m() * 7 + p.n() * 13 + p.k() * 3 + times(device) + static_cast<uint64_t>(p.algorithm.id);
@@ -54,7 +54,7 @@ Product product_of(cublasLtMatmulDesc_t how, cublasLtMatrixLayout_t a, cublasLtM
   return {.how = of(how), .a = of(a), .b = of(b), .c = of(c), .d = of(d)};
 }
 
-// The algorithms that fit the workspace and the alignment, the best by the heuristic first.
+// The algorithms that fit the workspace and the alignment, in the order of the heuristic, best first.
 std::vector<Algorithm> candidates(const Product& p, const PreferenceDescriptor& preference) {
   std::vector<Algorithm> found;
   for (const int32_t id : {1, 2, 0, 3}) {
@@ -67,7 +67,7 @@ std::vector<Algorithm> candidates(const Product& p, const PreferenceDescriptor& 
   return found;
 }
 
-// Field by field: the padding between them would differ from time to time, and programs keep these bytes.
+// Fields are copied one by one: programs store these bytes, and padding between fields would differ between calls.
 cublasLtMatmulAlgo_t packed(const Algorithm& a) {
   cublasLtMatmulAlgo_t out{};
   out.data[0] = static_cast<uint32_t>(a.id) | static_cast<uint64_t>(a.parts) << 32;
@@ -82,7 +82,7 @@ Algorithm unpacked(const cublasLtMatmulAlgo_t& packed) {
           .workspace = packed.data[2]};
 }
 
-// An algorithm chosen for one product may be used for others: its needs depend on the product at hand.
+// An algorithm chosen for one product may be used for others: its requirements depend on the product.
 bool known(int32_t id) { return id >= 0 && id < kAlgorithms; }
 
 uint32_t alignment_of(const void* at) {
@@ -141,7 +141,7 @@ cublasStatus_t cublasLtMatmulAlgoGetIds(cublasLtHandle_t, cublasComputeType_t, c
   for (int id = 0; id < *found; ++id) ids[id] = id;
   return CUBLAS_STATUS_SUCCESS;
 }
-// The product decides the workspace: cublasLtMatmulAlgoCheck returns it.
+// The workspace depends on the product: cublasLtMatmulAlgoCheck returns it.
 cublasStatus_t cublasLtMatmulAlgoInit(cublasLtHandle_t, cublasComputeType_t, cudaDataType_t, cudaDataType_t,
                                       cudaDataType_t, cudaDataType_t, cudaDataType_t, int id,
                                       cublasLtMatmulAlgo_t* out) {

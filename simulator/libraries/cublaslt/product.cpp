@@ -25,7 +25,7 @@ uint16_t to_bf16(float f) {
   const uint32_t bits = std::bit_cast<uint32_t>(f);
   return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);  // to nearest, ties to even
 }
-float to_tf32(float f) {  // ten bits of mantissa; how the device rounds is not documented: to nearest here
+float to_tf32(float f) {  // ten bits of mantissa; the device's rounding is not documented: to nearest here
   return std::isfinite(f) ? std::bit_cast<float>((std::bit_cast<uint32_t>(f) + 0x1000u) & ~0x1fffu) : f;
 }
 
@@ -62,7 +62,7 @@ Lines lines_of(const LayoutDescriptor& l, const void* at, int batch) {
   return {reinterpret_cast<uint64_t>(at) + offset, l.lines(), l.length(), static_cast<size_t>(l.stride), l.type};
 }
 
-// Read into floats without gaps. What cannot be read is reported, and stays 0. Gaps between lines are not touched.
+// Reads into floats without gaps. Elements that cannot be read are reported, and stay 0. Gaps are not accessed.
 std::vector<float> load(Memory& memory, const Lines& m, const std::string& what) {
   std::vector<float> values(m.lines * m.length);
   const bool whole = m.stride == m.length;
@@ -81,7 +81,7 @@ void store(Memory& memory, const Lines& m, const std::vector<float>& values, con
       narrow(&values[p * m.length], length, m.type, to);
 }
 
-// D may be C, but nothing that is read besides.
+// D may be C, but may not overlap any other matrix that is read.
 void check_overlap(const Product& p, Memory& memory, int batch, const std::string& name) {
   const auto span = [](const Lines& m) {
     return std::pair(m.address, m.address + ((m.lines - 1) * m.stride + m.length) * bytes_of(m.type));
@@ -94,7 +94,7 @@ void check_overlap(const Product& p, Memory& memory, int batch, const std::strin
   }
 }
 
-// One thread, so that the order of the sums depends on the shape alone and not on who waits for the device.
+// oneDNN runs on one thread, so that the order of sums depends only on the shape, not on the waiting host thread.
 class OneThread {
  public:
 #ifdef _OPENMP
@@ -106,7 +106,7 @@ class OneThread {
 #endif
 };
 
-// An operand as oneDNN takes it: floats in lines, and whether lines are op's rows ('N') or columns ('T').
+// An operand for oneDNN: floats in lines, and whether lines are op's rows ('N') or columns ('T').
 struct Operand {
   std::vector<float> values;
   char transposed;
@@ -126,8 +126,8 @@ Operand operand(Memory& memory, const Product& p, bool first, int batch, const s
   return o;
 }
 
-// The columns of alpha op(A) op(B), the inner dimension in the algorithm's parts. oneDNN thinks in rows: to it they are
-// the rows of op(B)^T op(A)^T.
+// The columns of alpha op(A) op(B), with the inner dimension in the algorithm's parts. oneDNN is row-major: for it they
+// are the rows of op(B)^T op(A)^T.
 std::vector<float> multiply(const Product& p, const Operand& a, const Operand& b) {
   const size_t m = p.m(), n = p.n(), k = p.k(), parts = static_cast<size_t>(p.algorithm.parts);
   const auto flipped = [](char transposed) { return transposed == 'N' ? 'T' : 'N'; };
@@ -146,7 +146,7 @@ std::vector<float> multiply(const Product& p, const Operand& a, const Operand& b
   return sum;
 }
 
-// GELU by its tanh form, as cuBLASLt has it, and its slope.
+// GELU in its tanh form, as in cuBLASLt, and its derivative.
 constexpr float kRootTwoByPi = 0.7978845608f, kCubic = 0.044715f;
 float gelu(float x) { return 0.5f * x * (1 + std::tanh(kRootTwoByPi * (x + kCubic * x * x * x))); }
 float gelu_slope(float x) {
@@ -163,7 +163,7 @@ std::vector<float> sums_over_k(const Operand& o, size_t outer, size_t k) {
   return sums;
 }
 
-// The column-major [m, n] result on its way out, and what the epilogue reads and writes besides.
+// Applies the epilogue to the column-major [m, n] result, and reads and writes the epilogue's other matrices.
 void finish(const Product& p, Memory& memory, std::vector<float>& out, const std::string& name) {
   const size_t m = p.m(), n = p.n();
   const uint32_t epilogue = p.how.epilogue;
@@ -188,7 +188,7 @@ void finish(const Product& p, Memory& memory, std::vector<float>& out, const std
   }
 }
 
-// Rows to columns, or back.
+// Transposes lines: rows to columns, or the reverse.
 std::vector<float> transposed(const std::vector<float>& values, size_t lines, size_t length) {
   std::vector<float> to(values.size());
   for (size_t line = 0; line < lines; ++line)

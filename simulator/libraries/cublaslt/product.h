@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One matrix product as cublasLtMatmul was asked for it: what the manual allows, and the arithmetic.
+// One matrix product with the arguments of cublasLtMatmul: the manual's rules, and the arithmetic.
 #pragma once
 
 #include "simulator/libraries/cublaslt/descriptors.h"
@@ -8,12 +8,12 @@
 namespace weft::cuda_device {
 
 // Algorithms differ in the order of their sums (the inner dimension in `parts`, one after the other), in the alignment
-// that they need and in the workspace that they write, so that code which does not stay with one is found by its bits,
+// that they need and in the workspace that they write, so that code which changes its algorithm is found by its bits,
 // and code which shares a workspace between streams by a race.
 struct Algorithm {
   int32_t id = 0;
   int32_t parts = 1;
-  uint32_t alignment = 2;  // bytes, of all matrices and of their lines
+  uint32_t alignment = 2;  // bytes, for all matrices and for their lines
   uint64_t workspace = 0;  // bytes
 };
 
@@ -33,10 +33,10 @@ struct Product {
 
 // Whether the descriptors, without addresses, allow a product.
 cublasStatus_t check_descriptors(const Product& product);
-// And with addresses.
+// Checks the addresses of a product whose descriptors were checked.
 cublasStatus_t check_addresses(const Product& product);
 
-// Computes it as the operation that executes now. Every operand is checked as a kernel's accesses are.
+// Computes the product as the operation that executes now. Every operand is checked like a kernel's accesses.
 void run(const Product& product, Memory& memory);
 
 }  // namespace weft::cuda_device

@@ -31,7 +31,7 @@ bool known_compute(int32_t compute) {
          compute == CUBLAS_COMPUTE_32F_FAST_TF32;
 }
 
-// bf16 in, bf16 or fp32 out; or fp32 all through.
+// Inputs in bf16 and outputs in bf16 or fp32; or everything in fp32.
 bool known_types(const Product& p) {
   if (p.how.scale != CUDA_R_32F || p.a.type != p.b.type || p.c.type != p.d.type) return false;
   if (p.a.type == CUDA_R_32F) return p.d.type == CUDA_R_32F;
@@ -66,7 +66,7 @@ cublasStatus_t check_descriptors(const Product& p) {
     return CUBLAS_STATUS_INVALID_VALUE;
   const bool plain = p.how.epilogue == CUBLASLT_EPILOGUE_DEFAULT;
   if (!plain && (p.d.order != CUBLASLT_ORDER_COL || p.d.batch > 1)) return CUBLAS_STATUS_NOT_SUPPORTED;
-  // The manual: the saved input of GELU has a leading dimension that is a multiple of 8, at least D's rows.
+  // Manual: the saved input of GELU has a leading dimension that is a multiple of 8, and at least D's rows.
   const bool saved = p.how.epilogue & 128;
   if (saved && (p.how.aux_stride % 8 != 0 || p.how.aux_stride < static_cast<int64_t>(p.m())))
     return CUBLAS_STATUS_INVALID_VALUE;
@@ -86,7 +86,7 @@ cublasStatus_t check_addresses(const Product& p) {
   const bool with_bias = p.how.epilogue & (4 | 16 | CUBLASLT_EPILOGUE_BGRADA | CUBLASLT_EPILOGUE_BGRADB);
   if (with_bias && (!p.how.bias || !multiple(p.how.bias, bytes_of(p.d.type)))) return CUBLAS_STATUS_INVALID_VALUE;
   if ((p.how.epilogue & 128) && (!p.how.aux || !multiple(p.how.aux, 16))) return CUBLAS_STATUS_INVALID_VALUE;
-  // The manual: a workspace lies at a multiple of 256 bytes.
+  // Manual: the address of a workspace is a multiple of 256 bytes.
   if (p.algorithm.workspace && (!p.workspace || !multiple(p.workspace, 256))) return CUBLAS_STATUS_INVALID_VALUE;
   return CUBLAS_STATUS_SUCCESS;
 }

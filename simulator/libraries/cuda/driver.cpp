@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's library, for what asks for it beside the runtime: there is no driver here, and it says so. Libraries
-// that are not simulated (cuDNN) then find no device and refuse, instead of failing where they cannot explain it.
+// The driver's library, for libraries that load it beside the runtime: it reports that there is no driver. Libraries
+// that are not simulated (cuDNN) then find no device and refuse, instead of failing without an explanation.
 #include <cuda.h>
 
 #include <cstring>
@@ -25,7 +25,7 @@ CUresult cuGetErrorString(CUresult error, const char** text) {
   return CUDA_SUCCESS;
 }
 
-// By name; what is not here is not found.
+// Looks a function up by name; a function that is missing here is not found.
 CUresult cuGetProcAddress_v2(const char* name, void** function, int, cuuint64_t,
                              CUdriverProcAddressQueryResult* found) {
   struct Entry {

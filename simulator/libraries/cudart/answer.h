@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How every call of the runtime begins and ends.
+// The beginning and the end of every call of the runtime.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -13,13 +13,13 @@ namespace weft::cuda_device {
 
 inline cudaError_t as_error(Status status) { return static_cast<cudaError_t>(status); }
 
-// Notes a failure as the thread's last error.
+// Records a failure as the thread's last error.
 inline cudaError_t answer(Status status) {
   if (status != Status::Success && status != Status::NotReady) this_thread().last_error = status;
   return as_error(status);
 }
 
-// Runs `call` under the lock, unless there is no device or the thread's has failed before: then that is the answer.
+// Runs `call` under the lock, unless there is no device or the thread's device has failed: then that is returned.
 template <class Call>
 cudaError_t answer_of(Call&& call) {
   Simulator& all = simulator();
@@ -29,12 +29,12 @@ cudaError_t answer_of(Call&& call) {
   return answer(call(all));
 }
 
-// A call, or an argument of one, that the simulator does not have ends the program.
+// Ends the program at a call, or an argument of a call, that is not simulated.
 [[noreturn]] inline void refuse_call(const std::string& call, const std::string& argument) {
   refuse(call + ": " + argument + " is not simulated");
 }
 
-// The streams and events of C are those of the simulator; null: not one of its own.
+// C's streams and events are those of the simulator; nullptr: the event does not belong to the simulator.
 inline Event* event_of(Simulator& all, cudaEvent_t event) {
   auto* own = reinterpret_cast<Event*>(event);
   return all.has(own) ? own : nullptr;

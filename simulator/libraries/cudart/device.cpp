@@ -14,7 +14,7 @@ namespace {
 
 bool is_device(const Simulator& all, int device) { return device >= 0 && device < all.settings.devices; }
 
-// The attributes that programs choose kernels and sizes by.
+// The attributes by which programs choose kernels and sizes.
 int attribute_of(const Simulator& all, cudaDeviceAttr attribute) {
   switch (attribute) {
     case cudaDevAttrMaxThreadsPerBlock:
@@ -164,7 +164,7 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   *greatest = -5;
   return cudaSuccess;
 }
-// It may be asked; to use it is not simulated, and cudaDeviceEnablePeerAccess stops by its name.
+// Programs may ask for peer access; it is not simulated, and cudaDeviceEnablePeerAccess ends the program.
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int other) {
   return answer_of([&](Simulator& all) {
     if (!is_device(all, device) || !is_device(all, other)) return Status::InvalidDevice;
@@ -172,7 +172,7 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int other) {
     return Status::Success;
   });
 }
-// How the host waits (spinning or not) changes nothing here.
+// The way the host waits (spinning or not) changes nothing here.
 cudaError_t cudaSetDeviceFlags(unsigned) { return cudaSuccess; }
 cudaError_t cudaInitDevice(int device, unsigned, unsigned) { return cudaSetDevice(device); }
 cudaError_t cudaProfilerStart() { return cudaSuccess; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors and what they are called.
+// Errors with their names and descriptions.
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -55,7 +55,7 @@ const Described* described(cudaError_t error) {
   return found == std::end(kErrors) ? nullptr : found;
 }
 
-// The simulator's own list of statuses has CUDA's numbers.
+// The values of Status are CUDA's numbers.
 static_assert(static_cast<int>(Status::InvalidValue) == cudaErrorInvalidValue);
 static_assert(static_cast<int>(Status::MemoryAllocation) == cudaErrorMemoryAllocation);
 static_assert(static_cast<int>(Status::InvalidConfiguration) == cudaErrorInvalidConfiguration);
@@ -76,7 +76,7 @@ static_assert(static_cast<int>(Status::StreamCaptureUnmatched) == cudaErrorStrea
 static_assert(static_cast<int>(Status::StreamCaptureUnjoined) == cudaErrorStreamCaptureUnjoined);
 static_assert(static_cast<int>(Status::StreamCaptureImplicit) == cudaErrorStreamCaptureImplicit);
 
-// A device that has failed for good says so again and again.
+// A device that has failed for good returns its error at every call.
 cudaError_t last_error() {
   Simulator& all = simulator();
   const std::lock_guard lock(all.mutex);

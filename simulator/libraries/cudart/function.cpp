@@ -9,7 +9,7 @@ using namespace weft::cuda_device;
 
 namespace {
 
-// Runs `call` with a variable's place on the thread's device, where offset and bytes are within it.
+// Runs `call` with a variable's place on the thread's device, if offset and bytes are within the variable.
 template <class Call>
 cudaError_t with_symbol(const void* symbol, size_t offset, size_t bytes, Call&& call) {
   return answer_of([&](Simulator& all) {
@@ -37,7 +37,7 @@ cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribu
       case cudaFuncAttributeMaxDynamicSharedMemorySize:
         return set_dynamic_shared_limit(all, function, this_thread().device, value);
       case cudaFuncAttributePreferredSharedMemoryCarveout:
-        return Status::Success;  // a hint
+        return Status::Success;  // the attribute is a hint
       default:
         refuse_call("cudaFuncSetAttribute", "attribute " + std::to_string(attribute));
     }
@@ -45,7 +45,7 @@ cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribu
 }
 cudaError_t cudaFuncSetCacheConfig(const void*, cudaFuncCache) { return cudaSuccess; }
 
-// Registers and local memory are ptxas's to decide: numRegs is 0.
+// ptxas alone decides registers and local memory: numRegs is 0.
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* function) {
   return answer_of([&](Simulator& all) {
     const auto kernel = kernel_of(all, function, this_thread().device);

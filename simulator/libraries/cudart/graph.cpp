@@ -12,7 +12,7 @@ namespace {
 struct GraphHandle {
   std::shared_ptr<Graph> graph;
 };
-// An instantiated graph, with streams for the branches that do not lie in the stream it is launched into.
+// An instantiated graph, with streams for the branches that do not run in the stream of the launch.
 struct GraphProgram {
   std::shared_ptr<Graph> graph;
   std::vector<Stream*> branches;

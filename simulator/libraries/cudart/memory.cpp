@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of devices and pinned memory of the host, copies and memsets.
+// Memory of devices, pinned memory of the host, copies and memsets.
 #include "simulator/libraries/cudart/answer.h"
 #include "simulator/runtime/device.h"
 #include "simulator/runtime/transfers.h"
@@ -10,7 +10,7 @@ namespace {
 
 uint64_t address_of(const void* p) { return reinterpret_cast<uint64_t>(p); }
 
-// A living allocation that begins there.
+// A living allocation that begins at `p`.
 const Allocation* allocation_at(Simulator& all, const void* p) {
   const Allocation* found = all.memory.find(address_of(p));
   return found && !found->freed && found->address == address_of(p) ? found : nullptr;
@@ -46,7 +46,7 @@ Status wait_for_all(Simulator& all) {
   return status;
 }
 
-// Row after row; the host's rows may be of pageable memory.
+// Copies row after row; the host's rows may be in pageable memory.
 cudaError_t copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
                       cudaMemcpyKind kind, cudaStream_t stream, bool wait) {
   return on_stream(stream, [&](Simulator& all, Stream& own) {
@@ -70,7 +70,7 @@ cudaError_t cudaMalloc(void** p, size_t bytes) {
     return status == Status::Success ? allocate(all, p, bytes, kBeforeAll) : status;
   });
 }
-// Waits for all that the device still does, as the real one is known to.
+// Waits for all work of the device, as the real call does.
 cudaError_t cudaFree(void* p) {
   return answer_of([&](Simulator& all) {
     if (const Status status = check_no_capture(all); status != Status::Success) return status;
@@ -115,7 +115,7 @@ cudaError_t cudaFreeAsync(void* p, cudaStream_t stream) {
   });
 }
 
-// The pool gives memory back or keeps it as it likes: nothing of that can be seen here.
+// The pool returns memory or keeps it at its own choice: the simulated device shows no difference.
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
   return answer_of([&](Simulator& all) {
     if (device < 0 || device >= all.settings.devices) return Status::InvalidDevice;
@@ -147,7 +147,7 @@ cudaError_t cudaHostAlloc(void** p, size_t bytes, unsigned) {
   });
 }
 cudaError_t cudaMallocHost(void** p, size_t bytes) { return cudaHostAlloc(p, bytes, cudaHostAllocDefault); }
-// Waits, as cudaFree does.
+// Waits for the device, as cudaFree does.
 cudaError_t cudaFreeHost(void* p) {
   return answer_of([&](Simulator& all) {
     if (!p) return Status::Success;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams, events and what the host waits for.
+// Streams, events and the host's waits.
 #include <algorithm>
 
 #include "simulator/libraries/cudart/answer.h"
@@ -21,7 +21,7 @@ Status check_no_capture(Simulator& all) {
 
 namespace {
 
-// With the event that C names.
+// Runs `call` with the event that C names.
 template <class Call>
 cudaError_t on_event(cudaEvent_t event, Call&& call) {
   return answer_of([&](Simulator& all) {
@@ -30,7 +30,7 @@ cudaError_t on_event(cudaEvent_t event, Call&& call) {
   });
 }
 
-// A stream or event that is captured cannot be waited for.
+// A wait for a stream or an event in a capture is not allowed: the capture breaks.
 Status break_capture(Capture& capture) {
   capture.broken = true;
   return Status::StreamCaptureUnsupported;
@@ -150,8 +150,8 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
     return all.finished(own.operation) ? all.health(own.device) : Status::NotReady;
   });
 }
-// There is no time here: what was put into the stream in between, at a fixed price for each kind of work. It is the
-// same for every schedule, so a program that chooses by measuring chooses the same.
+// The simulated time between two events: that of the work put into the stream between them, at a fixed price for each
+// kind. It is the same for every schedule, so a program that chooses by measuring makes the same choice.
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
   return answer_of([&](Simulator& all) {
     const Event *first = event_of(all, start), *last = event_of(all, end);

@@ -31,7 +31,7 @@ void whole(ssize_t done, size_t bytes, const char* what) {
 
 }  // namespace
 
-// The data that a rank has sent for a call. `number` is the call's, from 1; it is written last.
+// The data that a rank has sent for a call. `number` is the number of the call, from 1; it is written last.
 struct Clique::Sent {
   std::atomic<uint64_t> number, received;
   Collective what;
@@ -39,8 +39,8 @@ struct Clique::Sent {
 };
 
 struct Clique::Place {
-  std::atomic<int> process;  // 0: has not joined; written last
-  std::atomic<bool> met;     // has opened what the others send
+  std::atomic<int> process;  // 0: the rank has not joined; written last
+  std::atomic<bool> met;     // the rank has opened the data of the others
   std::atomic<bool> aborted, failed;
   int device, data;
   uint64_t host;
@@ -56,7 +56,7 @@ struct Clique::Shared {
 };
 
 std::optional<ncclUniqueId> Clique::make_id() {
-  // Never closed: who has the name may open it at any time.
+  // The file is never closed: a process that has the name may open it at any time.
   const int file = memfd_create("simulated communicator", MFD_CLOEXEC);
   if (file < 0 || ftruncate(file, sizeof(Shared)) != 0) return std::nullopt;
   ncclUniqueId id{};
@@ -65,7 +65,7 @@ std::optional<ncclUniqueId> Clique::make_id() {
 }
 
 std::shared_ptr<Clique> Clique::open(const ncclUniqueId& id, int ranks) {
-  static auto* const opened = new std::map<std::string, std::weak_ptr<Clique>>;  // by the threads of this process
+  static auto* const opened = new std::map<std::string, std::weak_ptr<Clique>>;  // for the threads of this process
   std::weak_ptr<Clique>& known = (*opened)[id.internal];
   if (std::shared_ptr<Clique> clique = known.lock()) return clique->ranks() == ranks ? clique : nullptr;
   int process = 0, made = 0;
@@ -75,7 +75,7 @@ std::shared_ptr<Clique> Clique::open(const ncclUniqueId& id, int ranks) {
   if (file < 0) return nullptr;
   void* memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (memory == MAP_FAILED) return nullptr;
-  auto* shared = static_cast<Shared*>(memory);  // zeros to begin with
+  auto* shared = static_cast<Shared*>(memory);  // initially zeros
   int stated = 0;
   if (!shared->ranks.compare_exchange_strong(stated, ranks) && stated != ranks) return nullptr;
   std::shared_ptr<Clique> clique(new Clique(file, shared, ranks));
@@ -215,7 +215,7 @@ bool Clique::failed(int rank) const { return shared_->places[rank].failed; }
 
 bool Clique::ended(int rank) const {
   const int process = ends_[static_cast<size_t>(rank)].process;
-  pollfd asked{.fd = process, .events = POLLIN, .revents = 0};  // ready once it has ended
+  pollfd asked{.fd = process, .events = POLLIN, .revents = 0};  // readable once the process has ended
   return process >= 0 && poll(&asked, 1, 0) == 1;
 }
 

@@ -10,7 +10,7 @@
 namespace weft::cuda_device {
 namespace {
 
-// bf16 as a number that rounds whenever it is stored.
+// A bf16 number that rounds whenever it is stored.
 struct BFloat16 {
   uint16_t bits = 0;
   BFloat16() = default;
@@ -31,12 +31,12 @@ T combined(ncclRedOp_t how, T a, T b) {
     case ncclMin:
       return std::min(a, b);
     default:
-      return static_cast<T>(a + b);  // a sum, or the sum of an average
+      return static_cast<T>(a + b);  // a sum, also for an average
   }
 }
 
-// Sums go around a ring from the first rank on, and from the last one where NCCL_ALGO speaks of trees: another
-// algorithm is other bits.
+// Sums go around a ring from the first rank on, or from the last one if NCCL_ALGO names trees: another algorithm
+// gives other bits.
 bool from_the_last() {
   const char* said = std::getenv("NCCL_ALGO");
   return said && std::strstr(said, "tree");

@@ -17,7 +17,7 @@
 namespace weft::cuda_device {
 namespace {
 
-// Calls that a device got together; the next ones wait until all of these are done.
+// Calls that a device received together; the next calls wait until all of these are done.
 struct Turn {
   size_t left = 0;
 };
@@ -79,7 +79,7 @@ Fault fault_of(uint64_t collective, const Settings& settings) {
   return collective == settings.kill_collective ? Fault::Dies : Fault::None;
 }
 
-// A collective of a rank, as it is called.
+// A collective of a rank, with the arguments of its call.
 struct Call {
   std::shared_ptr<Clique> clique;
   std::shared_ptr<int> graphs;
@@ -91,7 +91,7 @@ struct Call {
   std::shared_ptr<const std::vector<Transfer>> transfers = nullptr;  // the transfers of an exchange
 };
 
-// A call in its stream.
+// A call that was put into its stream.
 struct Put {
   Simulator& all;
   Call call;
@@ -158,7 +158,7 @@ struct Put {
   }
   void deliver_exchanged(const std::vector<Bytes>& messages) const {
     if (const auto wrong = misfit(call.rank, messages)) return all.reports.add(ReportKind::Runtime, *wrong);
-    std::map<int, size_t> taken;  // messages taken from each
+    std::map<int, size_t> taken;  // the number of messages taken from each rank
     for (const Transfer& t : *call.transfers) {
       if (t.sends) continue;
       const Bytes data = received_from(t.peer, call.rank, messages)[taken[t.peer]++];
@@ -174,7 +174,7 @@ void put(Simulator& all, const Call& call, Stream& stream, Batch& batch) {
   all.enqueue(stream, it.receiving());
 }
 
-// Its number, and its turn on the device, are those of a launch. The sending half comes first in the graph.
+// In a graph, each launch gives the call its number and its turn on the device. The sending half comes first.
 void capture(Simulator& all, const Call& call, Stream& stream) {
   const auto launched = std::make_shared<std::optional<Put>>();
   Work send{.name = call.name, .body = {}}, receive{.name = call.name, .body = {}};

@@ -7,7 +7,7 @@
 namespace weft::cuda_device {
 namespace {
 
-// How a message begins: so many of these. What is sent follows.
+// One send or receive. A message begins with the number of entries, and the entries; the sent bytes follow.
 struct Entry {
   uint64_t sends, peer, count, type;
   std::string amount() const { return std::to_string(count) + " elements of type " + std::to_string(type); }

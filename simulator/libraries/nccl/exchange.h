@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sends and receives of a group: what a rank sends is one message of bytes, which also says what is in it for whom,
-// and what the rank itself receives.
+// The sends and receives of a group: a rank sends one message of bytes, which lists its parts and their receivers, and
+// also what the rank itself receives.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace weft::cuda_device {
 
-// One call of ncclSend or ncclRecv, which leaves `data` as it is or writes it.
+// One call of ncclSend or ncclRecv: a send reads `data`, a receive writes it.
 struct Transfer {
   bool sends = false;
   int peer = 0;
@@ -22,11 +22,11 @@ struct Transfer {
   size_t bytes() const { return count * bytes_of(type); }
 };
 
-// `read` returns the bytes that one of them sends.
+// `read` returns the bytes of one send.
 Bytes packed(const std::vector<Transfer>& transfers, const std::function<Bytes(const Transfer&)>& read);
 
-// A sentence if what `rank` sends or receives differs from what another rank receives or sends, in the order of the
-// calls.
+// A sentence if the sends and receives of `rank` do not match those of another rank, in the order of the calls.
+// nullopt: they match.
 std::optional<std::string> misfit(int rank, const std::vector<Bytes>& messages);
 
 // The bytes from `peer` to `rank`, in the order of the calls.

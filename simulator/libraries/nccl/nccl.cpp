@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NCCL's calls.
+// The calls of NCCL's C interface.
 #include <nccl.h>
 
 #include <mutex>
@@ -12,7 +12,7 @@ namespace {
 
 Communicator& of(ncclComm_t c) { return *reinterpret_cast<Communicator*>(c); }
 
-// The last error, in more words.
+// A longer description of the last error.
 std::string& last_error() {
   static auto* const words = new std::string;
   return *words;
@@ -70,8 +70,8 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* c, int ranks, ncclUniqueId id, i
   return ncclCommInitRank(c, ranks, id, rank);
 }
 ncclResult_t ncclCommFinalize(ncclComm_t) { return ncclSuccess; }
-// Waits for pending calls. The real one also waits until no graph holds calls of the communicator, which the waiting
-// thread cannot destroy.
+// Waits for pending calls. The real call also waits until no graph holds calls of the communicator; the waiting
+// thread could not destroy such a graph.
 ncclResult_t ncclCommDestroy(ncclComm_t c) {
   const ncclResult_t waited = locked([&](Simulator& all) {
     const Communicator& mine = of(c);
@@ -174,7 +174,7 @@ const char* ncclGetErrorString(ncclResult_t result) {
   }
 }
 const char* ncclGetLastError(ncclComm_t) {
-  static thread_local std::string said;  // for as long as the caller may look at it
+  static thread_local std::string said;  // the caller may read it until its next call
   const std::lock_guard lock(simulator().mutex);
   return (said = last_error()).c_str();
 }

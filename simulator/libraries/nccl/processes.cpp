@@ -46,8 +46,8 @@ class Cliques : public Elsewhere {
   std::vector<std::weak_ptr<Clique>> joined_;
 };
 
-// A device works while its host does other things. The simulated one does not, which nothing within a process notices;
-// but another process that waits for data this one has to send would wait until this host waits too.
+// A real device works while its host does other things. The simulated device does not, which nothing inside a process
+// notices; but another process that waits for this one's data would wait until this host waits too.
 [[noreturn]] void go_on_for_others(Simulator& all) {
   constexpr std::chrono::milliseconds kPause(5);
   constexpr int kAtOnce = 100;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks that are processes: each has simulated devices of its own, which exchange their progress.
+// Ranks that are processes: each has its own simulated devices, and the processes exchange their progress.
 #pragma once
 
 #include <memory>

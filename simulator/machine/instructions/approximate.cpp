@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that a device computes approximately. Here they are exact up to rounding (fp32: computed in fp64), which
-// lies within the bounds of the manual; how a kernel reacts to a device's own error stays open.
+// Functions that a device computes approximately. Here they are exact up to rounding (fp32: computed in fp64), and
+// within the bounds of the manual; how a kernel reacts to a device's own error is not tested.
 #include <array>
 
 #include "simulator/machine/instructions/elementwise.h"
@@ -14,7 +14,7 @@ namespace {
 // 2^v by a polynomial in fp64 that vectorises; its error is below 1e-12, far below half a bit of fp32.
 struct Exp2 {
   float operator()(float v) const {
-    constexpr double kLow = -160.0, kHigh = 160.0;  // beyond, fp32 is 0 or infinite anyway
+    constexpr double kLow = -160.0, kHigh = 160.0;  // beyond these, fp32 gives 0 or infinity
     constexpr double kRoundToInteger = 0x1.8p52;
     const double x = v < kLow ? kLow : v > kHigh ? kHigh : double(v);
     const double whole = (x + kRoundToInteger) - kRoundToInteger, rest = (x - whole) * 0.693147180559945309;
@@ -78,7 +78,7 @@ void decode_function(Statement& s) {
   if (type == "f32") s.instruction.execute = s.words.take("ftz") ? &unary<float, Flushed<F>> : &unary<float, F>;
   if constexpr (kDouble) {
     if (type == "f64") {
-      s.words.take("ftz");  // it concerns the low half of the result
+      s.words.take("ftz");  // applies to the low half of the result
       s.instruction.execute = &unary<double, F>;
     }
   } else {

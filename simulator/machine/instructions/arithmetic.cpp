@@ -65,7 +65,7 @@ struct Bf16Fma {
     const double exact = double(from_bf16(a)) * double(from_bf16(b)), sum = exact + double(from_bf16(c));
     return to_bf16(to_odd(sum, error_of_sum(exact, from_bf16(c), sum)));
   }
-  // Rounds to fp32 so that rounding to bf16 next knows whether bits were lost: then the last bit is set.
+  // Rounds to fp32, setting the last bit if bits were lost: the rounding to bf16 that follows then sees them.
   static float to_odd(double high, double low) {
     const float down = round_exact<Round::Zero>(high, low);
     const bool exact = double(down) == high && low == 0.0;
@@ -96,7 +96,7 @@ Execute bf16_binary(std::string_view type) {
   return type == "bf16" ? Execute(&binary<uint16_t, F>) : Execute(&binary<uint32_t, Both<F>>);
 }
 
-// ---- products of twice the width
+// ---- products of twice the operands' width
 
 template <class T>
 using Twice = std::conditional_t<sizeof(T) == 2, std::conditional_t<std::is_signed_v<T>, int32_t, uint32_t>,
@@ -121,7 +121,7 @@ Execute wide_product_of(std::string_view type) {
   return nullptr;
 }
 
-// ---- from words to functions
+// ---- functions for the words of an opcode
 
 template <class F>
 void decode_binary(Statement& s) {  // add, sub, mul of floats; add, sub of integers
@@ -196,7 +196,7 @@ void decode_fma(Statement& s) {
 void decode_div(Statement& s) {
   const std::string_view type = s.words.take_last();
   s.widths = {type_bytes(type)};
-  s.words.take_one({"rn", "approx", "full"});  // the approximate ones are exact here
+  s.words.take_one({"rn", "approx", "full"});  // the approximate forms are exact here
   if (type == "f32")
     s.instruction.execute = modified<Div, 2>(s.words);
   else if (type == "f64")

@@ -10,7 +10,7 @@
 namespace weft::cuda_device {
 namespace {
 
-// The bytes that each lane wants: operand 2 is their number, or a predicate to want no byte; the rest becomes zero.
+// The number of bytes that each lane copies: operand 2 is this number, or a predicate for 0; the rest becomes zero.
 void read_wanted(const Warp& w, const Instruction& i, AsyncCopy* copy) {
   copy->wanted.fill(i.bytes);
   if (i.operands.size() < 3) return;
@@ -23,7 +23,7 @@ void read_wanted(const Warp& w, const Instruction& i, AsyncCopy* copy) {
   });
 }
 
-// Checks the sources now. Lanes that want all bytes go together.
+// Checks the sources now. Lanes that copy all bytes are checked together.
 void reach_sources(Warp& w, const Instruction& i, AsyncCopy* copy) {
   const Addresses from = addresses_of(w, i.operands[1]);
   uint32_t whole = 0;
@@ -83,7 +83,7 @@ void commit(Warp& w, const Instruction&) {
   for_each_lane(w.exec, [&](int l) { ++w.committed[size_t(l)]; });
 }
 
-// mode 1: all copies; else all but the last groups, as many as the operand says, and copies not committed.
+// mode 1: waits for all copies; else for all except uncommitted ones and as many last groups as the operand says.
 void wait(Warp& w, const Instruction& i) {
   for (AsyncCopy& copy : w.copies) {
     uint32_t lanes = 0;
@@ -92,7 +92,7 @@ void wait(Warp& w, const Instruction& i) {
       lanes |= uint32_t(i.mode || copy.group[size_t(l)] + keep < w.committed[size_t(l)]) << l;
     });
     if (!lanes) continue;
-    copy.lanes &= ~lanes;  // first: what lands is no longer in flight
+    copy.lanes &= ~lanes;  // first: bytes that arrive are no longer in flight
     land(w, copy, lanes);
   }
   std::erase_if(w.copies, [](const AsyncCopy& c) { return c.lanes == 0; });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // atom and red, and the fences that make them publish earlier work (releases.h). Lanes run one after the other,
-// from the lowest on; a device has an order of its own, so nothing may depend on it.
+// from the lowest on; a device may use another order, so nothing may depend on it.
 #include "simulator/machine/access.h"
 #include "simulator/machine/instructions/elementwise.h"
 #include "simulator/machine/instructions/families.h"
@@ -10,7 +10,7 @@
 namespace weft::cuda_device {
 namespace {
 
-// Bits of mode.
+// The bits of `mode`.
 constexpr int kReturns = 1;   // atom: operand 0 is the old value
 constexpr int kReleases = 2;  // .release, .acq_rel
 
@@ -68,7 +68,7 @@ void compare_and_swap(Warp& w, const Instruction& i) {
 }
 
 template <class F>
-Execute for_words(std::string_view type, F pick) {  // of 32 and 64 bits
+Execute for_words(std::string_view type, F pick) {  //  words of 32 and 64 bits
   return for_integers(type, [&](auto t) -> Execute {
     if constexpr (sizeof(t) == 2) return nullptr;
     return pick(t);

@@ -58,7 +58,7 @@ struct LeadingZeros {
   }
 };
 template <bool kShiftAmount>
-struct FindTopBit {  // bfind: of negative numbers the top zero
+struct FindTopBit {  //  bfind: for negative numbers the top zero
   template <class T>
   uint32_t operator()(T a) const {
     using U = std::make_unsigned_t<T>;
@@ -88,7 +88,7 @@ void predicates(Warp& w, const Instruction& i) {
 }
 void not_predicate(Warp& w, const Instruction& i) { w.set_predicate(i.operands[0], ~w.predicate(i.operands[1])); }
 
-// lop3: bit k of the table is the result where the bits of a, b, c spell k.
+// lop3: bit k of the table is the result if the bits of a, b, c form the number k.
 void three_input_logic(Warp& w, const Instruction& i) {
   auto* d = w.lanes<uint32_t>(i.operands[0]);
   const auto *a = w.lanes<uint32_t>(i.operands[1]), *b = w.lanes<uint32_t>(i.operands[2]);
@@ -104,7 +104,7 @@ void three_input_logic(Warp& w, const Instruction& i) {
   });
 }
 
-// prmt: four of eight bytes, each by a digit of the selector; its top bit spreads the byte's sign.
+// prmt: four of eight bytes, each selected by a digit of the selector; the digit's top bit repeats the byte's sign.
 void permute_bytes(Warp& w, const Instruction& i) {
   auto* d = w.lanes<uint32_t>(i.operands[0]);
   const auto *a = w.lanes<uint32_t>(i.operands[1]), *b = w.lanes<uint32_t>(i.operands[2]);
@@ -121,7 +121,7 @@ void permute_bytes(Warp& w, const Instruction& i) {
   });
 }
 
-// shf: 32 bits out of the 64 of b and a. mode: 1 clamps the amount at 32, 0 takes its last five bits.
+// shf: 32 of the 64 bits of b and a. mode: 1 clamps the amount at 32, 0 takes its last five bits.
 template <bool kLeft>
 void funnel_shift(Warp& w, const Instruction& i) {
   auto* d = w.lanes<uint32_t>(i.operands[0]);
@@ -167,7 +167,7 @@ void insert_field(Warp& w, const Instruction& i) {  // bfi d, a into b, position
   });
 }
 
-// ---- from words to functions
+// ---- functions for the words of an opcode
 
 template <class F>
 void decode_logic(Statement& s) {

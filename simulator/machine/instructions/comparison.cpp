@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comparisons, and selection by them.
+// Comparisons, and selections by comparisons.
 #include "simulator/machine/instructions/elementwise.h"
 #include "simulator/machine/instructions/families.h"
 #include "simulator/machine/instructions/rounding.h"
@@ -8,7 +8,7 @@
 namespace weft::cuda_device {
 namespace {
 
-// The ordered ones are false if an operand is NaN, the unordered ones (with a U) true.
+// Ordered comparisons are false if an operand is NaN, unordered ones (with a U) are true.
 struct Eq {
   template <class T>
   bool operator()(T a, T b) const {
@@ -69,7 +69,7 @@ struct OfBf16 {
 };
 
 enum Join { kPlain, kAnd, kOr, kXor };
-constexpr int kTwoResults = 4;  // in mode: p|q
+constexpr int kTwoResults = 4;  // a bit of `mode`: p|q
 
 template <class T, class F>
 uint32_t truth_of(const Warp& w, const Operand& first, const Operand& second) {
@@ -122,7 +122,7 @@ void select_by_sign(Warp& w, const Instruction& i) {  // slct
   for_lanes(w.exec, [=](int l) { d[l] = c[l] >= C(0) ? a[l] : b[l]; });
 }
 
-// The loop over a comparison, for its type.
+// The loop over lanes for a comparison and a type.
 struct ToPredicate {
   template <class T, class F>
   static constexpr Execute loop = &compare<T, F>;

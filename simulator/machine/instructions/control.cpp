@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Branches, ends, barriers, traps, and the two functions that the compiler calls by itself: assertions and printf.
+// Branches, exits, barriers, traps, and the two functions that the compiler calls by itself: assertions and printf.
 #include "simulator/machine/instructions/families.h"
 #include "simulator/machine/printf.h"
 #include "simulator/machine/warp.h"
@@ -20,7 +20,7 @@ void decode_end(Statement& s) {
 
 enum Vote { kCount = 1, kAnd, kOr };
 
-// bar.red d, 0, p: executed when the barrier is passed; by then all threads have brought their predicates.
+// bar.red d, 0, p: executed when the barrier is passed; by then all threads have contributed their predicates.
 void take_result(Warp& w, const Instruction& i) {
   const Block& b = *w.block;
   if (i.mode != kCount)
@@ -28,7 +28,7 @@ void take_result(Warp& w, const Instruction& i) {
   for_each_lane(w.exec, [&](int l) { w.lanes<uint32_t>(i.operands[0])[l] = b.yes; });
 }
 
-// Only barrier 0 for all threads of the block, and those of a warp, are simulated.
+// Only barrier 0 for all threads of the block, and barriers of a warp, are simulated.
 void decode_bar(Statement& s) {
   Instruction& i = s.instruction;
   s.words.take_any({"cta", "aligned"});
@@ -62,7 +62,7 @@ void decode_nanosleep(Statement& s) {
   s.instruction.results = 0;
 }
 
-// The parameters of a call lie in local memory, at offsets that are the operands.
+// The parameters of a call are in local memory; its operands are their offsets.
 uint64_t parameter(const Warp& w, const Instruction& i, size_t number, int lane) {
   const size_t offset = w.lanes<uint64_t>(i.operands[number])[lane];
   uint64_t value;
@@ -71,20 +71,20 @@ uint64_t parameter(const Warp& w, const Instruction& i, size_t number, int lane)
   return value;
 }
 
-void fail_assertion(Warp& w, const Instruction& i) {  // message, file, line, function, size of a character
+void fail_assertion(Warp& w, const Instruction& i) {  //  operands: message, file, line, function, size of a character
   const int lane = w.first_lane();
   const auto text = [&](size_t number) { return text_at(w, lane, parameter(w, i, number, lane)); };
   report(w, i, lane, ReportKind::Trap,
          "assertion `" + text(0) + "` of " + text(3) + " failed (" + text(1) + ":" +
              std::to_string(uint32_t(parameter(w, i, 2, lane))) + ")");
 }
-void print(Warp& w, const Instruction& i) {  // value returned, format, arguments
+void print(Warp& w, const Instruction& i) {  //  operands: returned value, format, arguments
   for_each_lane(w.exec, [&](int l) { print_formatted(w, l, parameter(w, i, 1, l), parameter(w, i, 2, l)); });
 }
 
 void decode_call(Statement& s) {
   s.words.take("uni");
-  s.instruction.results = 0;  // the returned value lies in local memory
+  s.instruction.results = 0;  //  the returned value is in local memory
   const bool returns = s.operands.at(0).starts_with('(');
   const size_t name = returns ? 1 : 0;
   const std::string_view function = s.operands.at(name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cvt: between integers, fp32, fp64, bf16 and tf32. Operands may be wider than their type: the low part
-// is read; a result fills the rest by sign or with zeros.
+// is read; a result is sign-extended or zero-extended.
 #include <limits>
 
 #include "simulator/machine/instructions/elementwise.h"
@@ -46,7 +46,7 @@ void convert(Warp& w, const Instruction& i) {
   write_lanes(w, i.operands[0], to);
 }
 
-// ---- functions of values
+// ---- conversions of single values
 
 template <class D>
 struct Plain {
@@ -88,13 +88,13 @@ struct ClampedInteger {
     return wide < __int128(Limits::min()) ? Limits::min() : wide > __int128(Limits::max()) ? Limits::max() : D(v);
   }
 };
-// To fp32 from a wider type.
+// Conversions to fp32 from a wider type.
 template <Round kRound>
 struct ToFloat {
   template <class S>
   float operator()(S v) const {
     if constexpr (std::is_floating_point_v<S>) return round_exact<kRound>(v, 0.0);
-    const auto high = double(v);  // of 64 bits not all; the rest is exact in a second part
+    const auto high = double(v);  // loses bits of 64-bit integers; a second part holds the rest exactly
     const auto low = double(__int128(v) - __int128(high));
     return round_exact<kRound>(high, low);
   }
@@ -138,7 +138,7 @@ void pack_bf16(Warp& w, const Instruction& i) {  // cvt.rn.bf16x2.f32 d, high, l
   for_lanes(w.exec, [=](int l) { d[l] = uint32_t{F{}(high[l])} << 16 | F{}(low[l]); });
 }
 
-// ---- from words to functions
+// ---- functions for the words of an opcode
 
 template <class F>
 Execute for_all_integers(std::string_view type, F pick) {

@@ -49,7 +49,7 @@ Execute for_integers(std::string_view type, F pick) {
   return nullptr;
 }
 
-// Integers as unsigned ones, where that gives the same bits: overflow wraps without undefined behaviour.
+// Integers as unsigned integers, if the bits are the same: overflow wraps without undefined behaviour.
 template <class F>
 Execute for_wrapping_integers(std::string_view type, F pick) {
   return for_integers(type, [&](auto t) -> Execute { return pick(std::make_unsigned_t<decltype(t)>{}); });

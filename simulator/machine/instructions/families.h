@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The instructions by families, each in a file of its own with its functions and its part of the table.
+// The instructions by families, each in its own file with its functions and its part of the table.
 #pragma once
 
 #include <span>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// mma.sync of bf16 and tf32, and ldmatrix. Products of two bf16 or tf32 are exact in fp32; they are added here one
-// after the other in order of k, in fp32, with c first. A device has an order and a rounding of its own, which the
+// mma.sync of bf16 and tf32, and ldmatrix. Products of two bf16 or tf32 are exact in fp32; here they are added one
+// after the other in the order of k, in fp32, starting with c. A device has its own order and rounding, which the
 // manual leaves open.
 #include "simulator/machine/access.h"
 #include "simulator/machine/instructions/elementwise.h"
@@ -19,10 +19,10 @@ bool is_whole_warp(Warp& w, const Instruction& i) {
 }
 
 // The manual's fragments, with group g = lane / 4 and member t = lane % 4: a register of a holds row g (or g + 8), a
-// register of b column g; bf16: columns (of b: rows) 2t and 2t + 1 of eight, tf32: column t of four. So the registers
-// of all lanes, read one after the other, are a matrix of 8 rows in row-major order.
+// register of b column g; bf16: columns (of b: rows) 2t and 2t + 1 of eight, tf32: column t of four. So one register
+// of all lanes in order is a matrix of 8 rows in row-major order.
 struct OfBf16 {
-  static constexpr int kColumns = 8;  // columns of such a matrix
+  static constexpr int kColumns = 8;  // the columns of such a matrix
   static void read(const Warp& w, const Operand& o, float* to) {
     const auto* from = w.lanes<uint16_t>(o);
     for (int k = 0; k < 8 * kColumns; ++k) to[k] = from_bf16(from[k]);
@@ -36,7 +36,7 @@ struct OfTf32 {
   }
 };
 
-// d (4 registers), a, b, c (4 registers): 16 x 8 = 16 x K times K x 8, of kSteps times kColumns each.
+// d (4 registers), a, b, c (4 registers): 16 x 8 = 16 x K times K x 8, K in kSteps steps of kColumns each.
 template <class Of, int kSteps>
 void multiply(Warp& w, const Instruction& i) {
   if (!is_whole_warp(w, i)) return;
@@ -86,12 +86,12 @@ void decode_mma(Statement& s) {
   }
 }
 
-// Lane 8 m + r names row r of matrix m, 16 bytes. Lane l gets of each matrix elements 2 (l % 4) and the next of row
-// l / 4; transposed, of column l / 4.
+// Lane 8 m + r addresses row r of matrix m, 16 bytes. Lane l gets from each matrix elements 2 (l % 4) and the next
+// of row l / 4; transposed, of column l / 4.
 template <int kMatrices, bool kTransposed>
 void load_matrices(Warp& w, const Instruction& i) {
   if (!is_whole_warp(w, i)) return;
-  w.exec = kMatrices == 4 ? kAllLanes : (1u << (8 * kMatrices)) - 1;  // the lanes that name rows
+  w.exec = kMatrices == 4 ? kAllLanes : (1u << (8 * kMatrices)) - 1;  // the lanes that address rows
   const Reached r = reach(w, i, addresses_of(w, i.operands[kMatrices]),
                           {.space = Space::Shared, .bytes = 16, .kind = Touch::Read, .whole_warp = true});
   w.exec = kAllLanes;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kSide = 16, kElements = kSide * kSide, kEach = kElements / kLanes;
 
-// The element, row by row, that is number k of lane l's.
+// The index in row-major order of the element that is lane l's k-th.
 int element(int lane, int k) { return (lane * kEach + k) ^ 0x5a; }
 
 bool is_whole_warp(Warp& w, const Instruction& i) {
@@ -20,7 +20,7 @@ bool is_whole_warp(Warp& w, const Instruction& i) {
   return false;
 }
 
-// A matrix in memory, in pieces of 16 bytes, a lane each: `stride` elements from one line (row, or column) to the next.
+// Visits a matrix in memory in pieces of 16 bytes, one a lane. `stride`: elements from one row (or column) to the next.
 template <class T, class F>
 void for_pieces(Warp& w, const Instruction& i, const Operand& where, const Operand& stride, Touch kind, F&& f) {
   constexpr int kPiece = 16 / sizeof(T), kPieces = kSide / kPiece;
@@ -39,7 +39,7 @@ void for_pieces(Warp& w, const Instruction& i, const Operand& where, const Opera
   }
 }
 
-// mode of loads and stores: 1 where lines are columns.
+// The mode of loads and stores: 1 if lines are columns.
 template <class T, int kRegisters>
 void load(Warp& w, const Instruction& i) {  // {registers}, [address], stride
   if (!is_whole_warp(w, i)) return;
@@ -95,7 +95,7 @@ void decode_wmma(Statement& s) {
   const std::string_view what = s.words.take_one({"load", "store", "mma"});
   s.words.take_any({"sync", "aligned"});
   if (!s.words.take("m16n16k16")) return;
-  if (what == "mma") {  // the layouts only say how the fragments were loaded
+  if (what == "mma") {  // the layouts only tell how the fragments were loaded
     i.results = kEach;
     s.least_operands = 3 * kEach;
     s.words.take_any({"row", "col"});

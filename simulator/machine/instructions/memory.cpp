@@ -8,7 +8,7 @@
 namespace weft::cuda_device {
 namespace {
 
-// One element of one lane into a register that may be wider.
+// Extends one element of one lane into a register that may be wider.
 void extend(const std::byte* from, std::byte* to, const Instruction& i, int width) {
   uint64_t v = 0;
   std::memcpy(&v, from, i.bytes);
@@ -16,7 +16,7 @@ void extend(const std::byte* from, std::byte* to, const Instruction& i, int widt
   std::memcpy(to, &v, size_t(width));
 }
 
-// Element k of all lanes from memory where they lie side by side, `kCount` elements a lane.
+// Loads element k of all lanes from consecutive memory, with `kCount` elements a lane.
 template <class T, int kCount>
 void load_side_by_side(Warp& w, const Instruction& i, const std::byte* first) {
   const auto* from = reinterpret_cast<const T*>(first);
@@ -42,7 +42,7 @@ void store_side_by_side(Warp& w, const Instruction& i, std::byte* first) {
   }
 }
 
-// Registers as wide as the elements, which leaves nothing to extend.
+// Whether registers are as wide as the elements, so that nothing is extended.
 bool is_plain(std::span<const Operand> registers, int bytes) {
   for (const Operand& o : registers)
     if (o.width != bytes) return false;
@@ -85,7 +85,7 @@ void store(Warp& w, const Instruction& i) {
   });
 }
 
-// Parameters of the kernel: the same for all lanes, and no memory to check.
+// Loads a parameter of the kernel: the same for all lanes, and no memory to check.
 void load_parameter(Warp& w, const Instruction& i) {
   const Operand& where = i.operands[i.count];
   const auto& parameters = w.block->launch->parameters;

@@ -16,7 +16,7 @@ struct Same {
 
 void move_predicate(Warp& w, const Instruction& i) { w.set_predicate(i.operands[0], w.predicate(i.operands[1])); }
 
-// `whole` holds the parts side by side, the first one lowest.
+// `whole` holds the parts in order, the first one in the lowest bits.
 template <class T>
 void pack(Warp& w, const Instruction& i) {
   const Operand& whole = i.operands[0];
@@ -33,7 +33,7 @@ void unpack(Warp& w, const Instruction& i) {
   const Operand& whole = i.operands.back();
   const auto parts = i.operands.first(i.operands.size() - 1);
   T values[kLanes * 8];
-  std::memcpy(values, w.lanes<T>(whole), whole.width * kLanes);  // a part may be the whole's own register
+  std::memcpy(values, w.lanes<T>(whole), whole.width * kLanes);  //  a part may share the register of the whole
   for (size_t k = 0; k < parts.size(); ++k) {
     T* to = w.lanes<T>(parts[k]);
     const size_t step = parts.size();

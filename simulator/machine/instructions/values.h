@@ -87,7 +87,7 @@ struct Rem {
 struct Min {
   template <class T>
   T operator()(T a, T b) const {
-    if constexpr (std::is_floating_point_v<T>) {  // the other one, if one is NaN; -0 before +0
+    if constexpr (std::is_floating_point_v<T>) {  // if one is NaN, the other one; -0 before +0
       if (!(a == a)) return b;
       return a < b || !(b == b) || (a == b && std::signbit(a)) ? a : b;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Instructions of all lanes of a warp together: shuffles, votes, matches, reductions. All lanes that the mask names
-// must be there at the same time; lanes that diverged meet only where their program counters do.
+// must be there at the same time; diverged lanes meet only when their program counters do.
 #include "simulator/machine/instructions/elementwise.h"
 #include "simulator/machine/instructions/families.h"
 #include "simulator/machine/instructions/values.h"
@@ -9,7 +9,7 @@
 namespace weft::cuda_device {
 namespace {
 
-// Each lane's mask must name itself and only lanes that are here. A mask of lanes that have ended is as wrong.
+// Each lane's mask must name the lane itself and only lanes that are present; lanes that have ended are not present.
 bool check_members(Warp& w, const Instruction& i, const Operand& masks) {
   const auto* mask = w.lanes<uint32_t>(masks);
   uint32_t wrong = 0;
@@ -68,7 +68,7 @@ void vote(Warp& w, const Instruction& i) {  // vote d, p, mask
   if (i.mode != kBallot) w.set_predicate(i.operands[0], result);
 }
 
-// match.any: which lanes hold the same value; match.all d|p: whether all do.
+// match.any: the lanes with the same value; match.all d|p: whether all lanes have the same value.
 template <class T, bool kEvery>
 void match(Warp& w, const Instruction& i) {
   const size_t a = i.operands.size() == 4 ? 2 : 1;
@@ -109,7 +109,7 @@ void active_lanes(Warp& w, const Instruction& i) {
   for_lanes(exec, [=](int l) { d[l] = exec; });
 }
 
-// ---- from words to functions; devices from sm_70 on lack those without .sync
+// ---- functions for the words of an opcode; devices from sm_70 on lack the forms without .sync
 
 bool has_two_results(const Statement& s) { return s.operands.at(0).find('|') != std::string_view::npos; }
 bool is_synchronous(Statement& s) { return s.words.take("sync"); }
