@@ -25,7 +25,7 @@ holds() {
   esac
 }
 
-# Whether this user may mount a file system in a namespace of its own.
+# Whether this user may mount a file system in a namespace of the process.
 can_mount() {
   local at
   at=$(mktemp -d)

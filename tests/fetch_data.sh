@@ -5,9 +5,9 @@
 #   tests/fetch_data.sh /data/weft           into that folder; export WEFT_TEST_DATA=/data/weft tells the tests of it
 #   tests/fetch_data.sh                      into the folder that WEFT_TEST_DATA names
 #   tests/fetch_data.sh --from URL [FOLDER]  from a mirror that has the files by their paths, such as file:///data/weft
-#   tests/fetch_data.sh --list FILE ...      those of another list than tests/public_data.txt
+#   tests/fetch_data.sh --list FILE ...      the files of another list than tests/public_data.txt
 #
-# What is there and right is not fetched again. A file is checked by its sha256 before it gets its name.
+# A file that is there with the right content is not fetched again. A file is checked by its sha256 before it gets its name.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 list=tests/public_data.txt from='' folder=${WEFT_TEST_DATA:-}
@@ -30,10 +30,10 @@ done
 [[ $folder ]] || { echo "fetch_data.sh: name a folder, or set WEFT_TEST_DATA to one" >&2 && exit 2; }
 command -v curl >/dev/null || { echo "fetch_data.sh: curl is needed (Debian: apt-get install curl)" >&2 && exit 2; }
 
-# hash_of FILE: of what the address gives, though the file may be kept compressed.
+# hash_of FILE: the sha256 of what the address gives, though the file may be kept compressed.
 hash_of() { if [[ $kept == gzip ]]; then gzip -dc "$1" 2>/dev/null; else cat "$1"; fi | sha256sum | cut -d ' ' -f 1; }
 
-# fetch FILE: as it is kept. A mirror has it so already.
+# fetch FILE: fetches it in the form in which it is kept. A mirror has this form already.
 fetch() {
   local address=$url
   [[ -z $from ]] || address=$from/$path

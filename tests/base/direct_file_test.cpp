@@ -16,7 +16,7 @@ using namespace test;
 
 constexpr size_t kPage = DirectFile::kPage;
 
-// Bytes that begin on a page.
+// A scratch directory, and three pages of bytes that begin on a page.
 class DirectFiles : public testing::Test {
  protected:
   DirectFiles() : bytes_(static_cast<std::byte*>(std::aligned_alloc(kPage, 3 * kPage)), std::free) {
@@ -30,7 +30,7 @@ class DirectFiles : public testing::Test {
   const std::unique_ptr<std::byte, decltype(&std::free)> bytes_;
 };
 
-// All of it or, where the file system has no such writes, none.
+// All whole pages are written or, if the file system does not support direct writes, none.
 TEST_F(DirectFiles, WritesWholePagesAndLeavesTheRest) {
   const fs::path path = scratch_.write("file", std::string(4 * kPage, 'x'));
   const size_t taken = DirectFile(path).write_at(kPage, bytes_.get(), 2 * kPage + 100);
@@ -48,7 +48,7 @@ TEST_F(DirectFiles, TakesNothingThatDoesNotBeginOnAPage) {
   EXPECT_EQ(read_file(path), before);
 }
 
-// What was written before by the ordinary way stays, also where it is not on the disk yet.
+// Bytes that an ordinary write wrote before stay, even if they are not on the disk yet.
 TEST_F(DirectFiles, AgreesWithOrdinaryWrites) {
   const fs::path path = scratch_.path() / "file";
   File file(path, File::Mode::Create);
@@ -60,7 +60,7 @@ TEST_F(DirectFiles, AgreesWithOrdinaryWrites) {
             head + std::string(kPage - 4, '\0') + text(0, taken) + std::string(kPage - taken, '\0') + tail);
 }
 
-// The ordinary way says what is wrong.
+// A direct write to a full disk takes no bytes: the ordinary write after it reports the error.
 TEST_F(DirectFiles, LeavesAFullDiskToOrdinaryWrites) {
   EXPECT_EQ(DirectFile("/dev/full").write_at(0, bytes_.get(), kPage), 0u);
 }

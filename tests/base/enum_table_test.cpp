@@ -28,7 +28,7 @@ static_assert(IsTable<[]() consteval { return Weights{{Fruit::Pear, 2}, {Fruit::
 static_assert(!IsTable<[]() consteval { return Weights{{Fruit::Pear, 2}, {Fruit::Apple, 1}}; }>);
 static_assert(!IsTable<[]() consteval { return Weights{{Fruit::Pear, 2}, {Fruit::Apple, 1}, {Fruit::Pear, 3}}; }>);
 
-// Whether so many names are enough for the fruits.
+// Whether enum_names() accepts this number of names for the fruits.
 template <class... Names>
 concept NameFruits = requires(Names... names) {
   enum_names<Fruit>(names...);

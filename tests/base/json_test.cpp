@@ -50,7 +50,7 @@ TEST(Json, DepthIsBounded) {
   }
 }
 
-// A message must be made of values that were never bounded too: of tests, or of a library.
+// A message must also be possible for values whose depth was never bounded, such as those of a test or of a library.
 TEST(Json, AnExcerptShowsWhatIsShortAndNeverWhatIsDeep) {
   const auto shown = [](const auto& value) { return fmt::format("{}", json_excerpt(value)); };
   EXPECT_EQ(shown(nlohmann::json::parse(R"({"a":[1,2]})")), "an object of 1");

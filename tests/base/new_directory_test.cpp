@@ -21,7 +21,7 @@ using namespace test;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
-// All below a directory; a link has a @ behind it.
+// The paths of everything below a directory; the path of a link ends in @.
 std::vector<std::string> names_in(const fs::path& directory) {
   std::vector<std::string> names;
   for (const auto& entry : fs::recursive_directory_iterator(directory)) {
@@ -85,7 +85,7 @@ TEST(NewDirectory, NeverTouchesForeignFiles) {
   EXPECT_EQ(names_in(scratch.path()).size(), before.size() + 2);
 }
 
-// What has the name: a file, a directory with something or nothing in it, or a link, even to nothing.
+// Gives `name` to a file (0), an empty directory (1), a directory with a file (2), or a link to nothing (3).
 void put(const fs::path& name, int kind) {
   if (kind == 0) write_file_atomically(name, "theirs");
   if (kind == 1 || kind == 2) fs::create_directory(name);
@@ -118,7 +118,7 @@ TEST(NewDirectory, ReplacesNothing) {
   expect_nothing_replaced(scratch.path());
 }
 
-// Has renameat2 fail in this process as it does where the file system cannot rename to a free name only.
+// Makes renameat2 fail in this process as it does on a file system that cannot rename without replacing.
 bool refuse_renameat2() {
   sock_filter lines[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

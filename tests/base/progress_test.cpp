@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines for people; none that a log file cannot hold.
+// Progress lines that people read, and that a log file can hold.
 #include "base/progress.h"
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-// What `body` writes to standard error if that is a file.
+// The text that `body` writes to standard error when standard error is a file.
 template <class F>
 std::string written(F&& body) {
   testing::internal::CaptureStderr();
@@ -57,7 +57,7 @@ TEST(Progress, ATerminalHasOneLineRewritten) {
     progress.show("step 1/2");
     progress.show("step 2/2");
     progress.clear();
-    progress.clear();  // nothing is open any more
+    progress.clear();  // no line is open any more
   }
   dup2(kept, STDERR_FILENO);
   close(kept);
@@ -75,11 +75,11 @@ TEST(Progress, ATerminalHasOneLineRewritten) {
 
 TEST(Progress, TimeLeftFollowsThePace) {
   Progress progress(false);
-  EXPECT_EQ(progress.seconds_left(100, 100, 200), 0);  // nothing is known yet
+  EXPECT_EQ(progress.seconds_left(100, 100, 200), 0);  // no step was done yet
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
-  const double after_one = progress.seconds_left(100, 101, 111);  // 10 to go at 30 ms or more each
+  const double after_one = progress.seconds_left(100, 101, 111);  // 10 steps to go, at 30 ms or more each
   EXPECT_GE(after_one, 0.3);
-  const double half = progress.seconds_left(100, 150, 200);  // as much to go as is done: as long again
+  const double half = progress.seconds_left(100, 150, 200);  // as many steps to go as were done: the same time again
   EXPECT_GE(half, 0.03);
   EXPECT_GE(progress.seconds_left(100, 150, 200), half);  // the clock keeps running
   EXPECT_EQ(progress.seconds_left(100, 200, 200), 0);

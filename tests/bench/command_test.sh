@@ -15,7 +15,7 @@ matches one.json '"format": 1'
 expect 0 'peak: not measured' -- "$weft" bench --model char "${small[@]}" --steps 1 --no-peak \
   --set train.precision=bf16
 
-# A job whose data nobody has prepared.
+# A job whose data is not prepared.
 cat >job.yaml <<'YAML'
 task: translation
 name: unprepared
@@ -30,7 +30,7 @@ expect 0 'dp 2 x tp 1' -- on_ranks 2 "$weft" bench job.yaml --steps 2 --no-peak 
   --json two.json
 matches two.json '"total":' 3 # two steps and their mean, written by one rank
 
-# With a dataset, lengths are its own.
+# With a dataset, the lengths are those of the dataset.
 for i in {1..40}; do printf 'a b c %s\td e %s\n' "$i" "$i"; done >nothing.tsv
 "$weft" prepare job.yaml 2>/dev/null
 expect 0 'lengths of nowhere' -- "$weft" bench job.yaml --steps 1 --no-peak

@@ -174,7 +174,7 @@ class Table(unittest.TestCase):
 
 def raw_series(value, where=""):
     """Where a result holds what single runs measured, or None: outputs of programs, or a list of numbers. Bytes that each
-    rank sends (sent_mib) are no measurements of one thing."""
+    rank sends (sent_mib) are not measurements of one thing."""
     if figures.is_series(value) and not where.endswith(".sent_mib"):
         return where
     members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -205,7 +205,7 @@ class Results(unittest.TestCase):
     def test_every_row_is_a_line(self):
         for name, text in self.files():
             result = json.loads(text)
-            if "stage" not in result:  # which a shell script writes
+            if "stage" not in result:  # a shell script writes those with a stage
                 self.assertEqual(text, result_file.laid_out(result) + "\n", name)
 
     def test_a_layout_has_a_line_for_each_member_and_row(self):
@@ -222,7 +222,7 @@ class Results(unittest.TestCase):
 }""")
 
 
-# Prints its version, or writes the figures of `weft bench`: its own rate, from the file beside it.
+# A program that prints its version, or writes the figures of `weft bench` with the rate that the file beside it holds.
 PRETENDER = """#!/bin/sh
 [ "$1" = --version ] && echo 'weft 9' && echo 'git revision  old1234' && exit
 echo "$@" >>"$0.log"
@@ -392,7 +392,7 @@ class Commands(unittest.TestCase):
         self.assertEqual({key: parsed[key] for key in expected}, expected)
 
     def parsed(self, words, torch):
-        """What a script of bench/peers makes of its arguments; torch: a folder with what is imported by that name."""
+        """The options that a script of bench/peers reads from its arguments; torch: a folder with the modules to import."""
         script, *words = words
         program = (f"import json, sys; sys.path[:0] = {[torch, cases.PEERS]!r}; import {script[:-3]} as peer; "
                    "print(json.dumps(vars(peer.parse()), default=str))")

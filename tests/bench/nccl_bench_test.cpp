@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// weft bench on ranks with a device each: what they wait for each other is timed by the devices.
+// weft bench on ranks with a device each: the devices time how long ranks wait for each other.
 #include <gtest/gtest.h>
 
 #include "bench/step_bench.h"
@@ -27,11 +27,11 @@ std::vector<double> exposed_by_rank() {
   return exposed;
 }
 
-// By the device's own time, which is that of the simulated one and the same in every run; the host's never is.
+// The simulated device's clock is the same in every run; the host's clock never is.
 TEST(NcclBench, ExposedCommunicationIsTimedByTheDevices) {
   const std::vector<double> exposed = exposed_by_rank();
   ASSERT_EQ(exposed.size(), 2u);
-  for (const double seconds : exposed) EXPECT_GT(seconds, 10e-6);  // a collective's
+  for (const double seconds : exposed) EXPECT_GT(seconds, 10e-6);  // a collective's time
   EXPECT_EQ(exposed_by_rank(), exposed);
 }
 

@@ -42,7 +42,7 @@ BenchReport bench(const JobConfig& job, const SyntheticOptions& data, const Benc
 }
 
 TEST(StepBench, EveryClockIsInOnePart) {
-  // 10 s, of which: 1 for data, 2.5 in collectives (0.5 of it in the control all-reduce), 1.5 for the update.
+  // Of 10 s: 1 for data, 2.5 in collectives (0.5 of them in the control all-reduce), 1.5 for the update.
   const StepParts parts = step_parts({.total = 10, .data = 1, .waited = 2.5, .waited_for_world = 0.5, .update = 1.5});
   EXPECT_DOUBLE_EQ(parts.total, 10);
   EXPECT_DOUBLE_EQ(parts.data, 1);
@@ -52,7 +52,7 @@ TEST(StepBench, EveryClockIsInOnePart) {
   EXPECT_DOUBLE_EQ(parts.compute, 5);
 }
 
-// A host that only queues waits in no collective; what its device waits is not computing.
+// A host that only queues kernels waits in no collective; the time that its device waits is not compute.
 TEST(StepBench, WhatADeviceWaitsIsExposed) {
   const StepParts parts =
       step_parts({.total = 10, .data = 1, .waited = 0.5, .waited_for_world = 0.5, .update = 1.5, .device_waited = 3});
@@ -73,7 +73,7 @@ TEST(StepBench, StepsTakeNoMoreThanTheTimeThatPasses) {
   }
   EXPECT_LT(r.seconds(), passed.count());
   EXPECT_EQ(r.skipped, 0);
-  EXPECT_NEAR(r.loss, std::log(50.0), 0.5);  // a model that knows nothing
+  EXPECT_NEAR(r.loss, std::log(50.0), 0.5);  // an untrained model predicts nearly uniformly
 }
 
 TEST(StepBench, FiguresFollowTheFormula) {
@@ -93,7 +93,7 @@ TEST(StepBench, TranslationCountsProductsAndAttention) {
   const BenchReport r = bench(small_translation(), {.vocabulary = 40}, {.warmup = 1, .steps = 2, .peak = false});
   int64_t rows = 0, targets = 0;
   for (size_t i = 0; i < 2; ++i) rows += r.rows[i], targets += r.target_tokens[i];
-  // Six FLOPs a weight and row: 12 x 32^2 in the encoder; with cross-attention's 4 x 32^2 in the decoder; the output.
+  // Six FLOPs a weight and row: 12 x 32^2 in the encoder; for cross-attention 4 x 32^2 more in the decoder; the output.
   const double source = static_cast<double>(rows - targets), target = static_cast<double>(targets);
   const double products = 6.0 * 32 * 32 * (12 * source + 14 * target + 2 * source) + 6.0 * 40 * 32 * target;
   EXPECT_GT(r.model_flops, products);
@@ -234,7 +234,7 @@ TEST(BenchJobs, NamedModelsAreWholeJobs) {
   }
 }
 
-// The sizes that the models are known by.
+// The numbers of parameters that the models are known by.
 TEST(BenchJobs, NamedModelsHaveTheKnownParameters) {
   for (const auto& [name, parameters] : std::vector<std::pair<std::string, int64_t>>{
            {"gpt2-124m", 124'439'808}, {"gpt2-1558m", 1'557'611'200}, {"char", 804'096}}) {

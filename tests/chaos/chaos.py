@@ -40,8 +40,8 @@ log: {{every_steps: 1}}
 timeouts: {{init_seconds: 20, step_seconds: 6, save_seconds: 8, evaluate_seconds: 8}}
 """
 
-# For each phase: the ranks that reach it by themselves, the least number of its calls in a run, and the errors that may
-# come.
+# WHERE, for each phase: the ranks that reach it by themselves, the least number of its calls in a run, and the errors
+# that it may meet.
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGUSR1, signal.SIGSTOP)
 ERRORS = ("ENOSPC", "EIO", "EROFS")
 Where = collections.namedtuple("Where", "ranks calls errors")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A library that is preloaded into the ranks of a run (LD_PRELOAD). It recognises a rank's phase by the paths and the
-// metrics of its calls, and at one call kills, stops or signals a rank, or lets the call fail or write half.
+// metrics of its calls, and at one call kills, stops or signals a rank, or makes the call fail or write half.
 // tests/chaos/chaos.py drives it:
 //   WEFT_FAULT=PHASE:NTH:RANK:ACTION:VICTIM:MILLISECONDS   does ACTION, MILLISECONDS after RANK's NTH call of PHASE
 //   WEFT_FAULT_FOLDER   holds the ranks' process ids, and a file `hit` that names the phase in which the fault came
@@ -95,7 +95,7 @@ void signal_victim(int number) {
 
 enum class Verdict { Go, Fail, Half };
 
-// Counts a call of a phase: before it is made, or after it if the call begins the phase.
+// Counts a call of a phase: before the call is made, or after it if the call begins the phase.
 Verdict at(std::string_view phase, const char* call, const std::string& path) {
   const Plan& p = plan();
   if (!p.mine || phase != p.phase || seen.fetch_add(1) + 1 != p.nth) return Verdict::Go;
@@ -172,7 +172,7 @@ Verdict before(const char* call, const std::string& path) {
   return phase.empty() ? Verdict::Go : at(phase, call, path);
 }
 
-// A line of the metrics begins the phase after it.
+// The line of the metrics that reports a step is written before the next phase begins.
 bool says_step(std::string_view line) { return has(line, "\"event\":\"train\""); }
 bool before_evaluation(std::string_view line) {
   static const int every = std::max(atoi(text_of("WEFT_FAULT_EVALUATES").c_str()), 1);

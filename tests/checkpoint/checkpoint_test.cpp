@@ -27,7 +27,7 @@ struct Reader {
   bool zero = false;
 };
 
-// Any layout reads any checkpoint, whatever its replicas divide; a vocabulary that tp does not divide included.
+// Any layout reads any checkpoint, whatever its replicas divide, even if tp does not divide the vocabulary.
 TEST_F(Checkpoints, EveryLayoutReadsEveryOther) {
   std::vector<Reader> all = {{{2, 1}, true}, {{4, 1}, true}, {{2, 2}, true}, {{4, 4}, true}};
   for (const int dp : {1, 2, 4}) {
@@ -53,7 +53,7 @@ TEST_F(Checkpoints, EveryLayoutReadsEveryOther) {
   }
 }
 
-// A piece of a flat tensor is few boxes, which hold its elements in order.
+// A piece of a flat tensor is at most five boxes, which hold its elements in order.
 TEST(CutFlat, PiecesHoldTheirElementsInOrder) {
   const Shape shape{3, 4, 5};
   for (int64_t begin = 0; begin <= shape.elements(); ++begin) {
@@ -76,7 +76,7 @@ TEST(CutFlat, PiecesHoldTheirElementsInOrder) {
   EXPECT_EQ(cut_flat(Shape{}, 0, 1).size(), 1u);
 }
 
-// On the layout that saved it, a rank looks into its own file and into that which has what tp replicates.
+// On the layout that saved a checkpoint, a rank opens its own part and the part with the tensors that tp replicates.
 TEST_F(Checkpoints, EachRankLooksIntoItsOwnFile) {
   const fs::path path = save(directory_, {2, 2}, 1, 77, {}, true);
   run_in_process({2, 2}, [&](Mesh& mesh, int) {
@@ -93,7 +93,7 @@ TEST_F(Checkpoints, EachRankLooksIntoItsOwnFile) {
   });
 }
 
-// Of an array that another layout wrote, the blocks around what is needed are read, and their checksums compared.
+// From an array of another layout, the blocks around the needed elements are read, and their checksums compared.
 TEST_F(Checkpoints, OnlyBlocksAroundTheNeededElementsAreRead) {
   const Shape shape{8192, 1024};  // 32 MiB
   Context context;
@@ -112,7 +112,7 @@ TEST_F(Checkpoints, OnlyBlocksAroundTheNeededElementsAreRead) {
   for (int64_t i = 0; i < 8192; ++i) ASSERT_EQ(column.data<float>()[i], x.data<float>()[i * 1024 + 5]);
 }
 
-// A watchdog must see that long reading and writing gets on.
+// A watchdog must see that long reads and writes progress.
 TEST_F(Checkpoints, LongWorkShowsProgress) {
   const Shape shape{8192, 1024};  // 32 MiB
   std::atomic<int> signs = 0;
@@ -126,12 +126,12 @@ TEST_F(Checkpoints, LongWorkShowsProgress) {
   writer.start({.step = 1},
                arrays_of(std::vector<TensorBox>{{"master", "x", shape, {0, 0}, x}, {"master", "y", shape, {0, 0}, x}}));
   const fs::path path = writer.finish().path;
-  // One when the memory of the copies is there, one for each tensor that is queued, one when they are copied, one for
-  // every 8 MiB that are written, and one at the commit.
+  // One sign when the memory of the copies is there, one for each queued tensor, one when the tensors are copied,
+  // one for every 8 MiB that are written, and one at the commit.
   EXPECT_EQ(signs, 1 + 2 + 1 + 2 * 4 + 1);
   signs = 0;
   Checkpoint::open(path).read(context, {{"master", "x", shape, {0, 0}, x}}, count);
-  EXPECT_EQ(signs, 32);  // one a MiB
+  EXPECT_EQ(signs, 32);  // one sign for each MiB
   EXPECT_TRUE(latest_valid(directory_, count));
   EXPECT_EQ(signs, 32 + 64);
 }
@@ -180,7 +180,7 @@ TEST_F(Checkpoints, ADirectoryWithoutAManifestIsNotACheckpoint) {
   EXPECT_FALSE(latest_valid(directory_));
 }
 
-// A flipped bit or a cut file is found and named, and the one before is taken.
+// A flipped bit or a cut file is found and named, and the checkpoint before is taken.
 TEST_F(Checkpoints, DamageIsFoundAndThePreviousCheckpointIsTaken) {
   const fs::path older = save(directory_, {2, 1}, 5, 1), newer = save(directory_, {2, 1}, 6, 2);
   EXPECT_EQ(latest_valid(directory_)->path(), newer);
@@ -200,7 +200,7 @@ TEST_F(Checkpoints, DamageIsFoundAndThePreviousCheckpointIsTaken) {
   EXPECT_FALSE(latest_valid(directory_));
 }
 
-// Every byte of it: a digit that became another one may still make sense.
+// Every byte of the index is checked: a digit that changed into another one may still make sense.
 TEST_F(Checkpoints, ADamagedIndexIsNamed) {
   const fs::path path = save(directory_, {1, 1}, 5, 1);
   const CheckpointFile stored = read_checkpoint_manifest(path).files.at(0);
@@ -245,7 +245,7 @@ TEST_F(Checkpoints, MissingAndMisshapenTensorsAreNamed) {
   EXPECT_NE(message("bias", {3}).find("bias has 0 of 3 elements"), std::string::npos) << message("bias", {3});
 }
 
-// The previous checkpoint stays, nothing half-written does, and every rank throws the reason.
+// The previous checkpoint stays, nothing half-written stays, and every rank throws the reason.
 TEST_F(Checkpoints, AFailureOnOneRankLosesNothing) {
   const fs::path path = save(directory_, {2, 1}, 5, 1);
   // The write fails on one rank alone.
@@ -283,7 +283,7 @@ TEST(Retention, KeepsLatestEpochsAndBest) {
     return steps;
   };
   EXPECT_EQ(left({.keep_last = 2}), (std::vector<int64_t>{8, 9}));
-  EXPECT_EQ(left({.keep_last = 0}), (std::vector<int64_t>{9}));  // one is always left
+  EXPECT_EQ(left({.keep_last = 0}), (std::vector<int64_t>{9}));  // one checkpoint is always left
   EXPECT_EQ(left({.keep_last = 1, .keep_epochs = 2, .best_step = 4}), (std::vector<int64_t>{4, 6, 9}));
   EXPECT_EQ(left({.keep_last = 100}).size(), 9u);
   EXPECT_TRUE(superseded({}, {.keep_last = 1}).empty());
@@ -311,7 +311,7 @@ TEST_F(Checkpoints, AverageIsTheMean) {
     EXPECT_FLOAT_EQ(mean.data<float>()[i], (a.data<float>()[i] + b.data<float>()[i]) / 2);
   }
   EXPECT_EQ(read_attachment(out, read_checkpoint_manifest(out), "tokenizer.json"), "{}");
-  EXPECT_THROW(average_checkpoints(paths, out), DataError);  // never over something
+  EXPECT_THROW(average_checkpoints(paths, out), DataError);  // an average never replaces a checkpoint
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Saves of what lies on a CUDA device: copied beside its work, written by a thread that waits for the copy.
+// Saves of tensors on a CUDA device: copied beside the device's work, written by a thread that waits for the copy.
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ using namespace test;
 using testing::AllOf;
 using testing::HasSubstr;
 
-// A model with its values drawn, and a writer of it.
+// A model with random values, and its checkpoint writer.
 struct Saved {
   Saved(Context& on, const fs::path& directory) : context(on), registry(on, mesh), writer(directory, on, mesh.world()) {
     declare(registry);
@@ -30,7 +30,7 @@ struct Saved {
     writer.start({.step = step, .state = to_json(RunState{}), .job = "name: test\n"},
                  owned_arrays(registry, std::vector<NamedBuffer>{{"master", registry.master()}}));
   }
-  // As an update does.
+  // Changes the parameters as an update does.
   void change() {
     await_snapshots(context);
     fill(context, registry.master().data, -1);
@@ -56,7 +56,7 @@ TEST_F(CudaSave, ChangesAfterTheStartOfASaveAreNotInTheFile) {
   EXPECT_NE(tensor_hashes(found.writer.finish().path), tensor_hashes(of_cpu));
 }
 
-// The run ended by an error while a save was under way: its model, and the memory that is copied to, are gone at once.
+// The run ended by an error while a save was under way: its model and the memory of the copies are gone at once.
 TEST_F(CudaSave, AnUnfinishedSaveEndsInOrder) {
   Context cuda(Device{DeviceKind::Cuda});
   {
@@ -69,7 +69,7 @@ TEST_F(CudaSave, AnUnfinishedSaveEndsInOrder) {
 
 constexpr int kAsWanted = 7;
 
-// 0: nothing failed, or what failed came before the save.
+// 0: nothing failed, or something failed before the save; kAsWanted: the save failed and reported the device's error.
 int save_that_fails(const fs::path& directory) {
   std::unique_ptr<Context> cuda;
   std::unique_ptr<Saved> saved;
@@ -86,12 +86,12 @@ int save_that_fails(const fs::path& directory) {
   EXPECT_THAT(error,
               AllOf(HasSubstr("step-00000001 was not saved: rank 0 on "), HasSubstr("unspecified launch failure")));
   EXPECT_TRUE(list_checkpoints(directory).empty());
-  saved.reset();  // what holds the device's memory says that it failed, and goes
+  saved.reset();  // the destructors log that the device failed, and end
   cuda.reset();
   return testing::Test::HasFailure() ? 1 : kAsWanted;
 }
 
-// The first, second, ... kernel fails, until it is the one before the copy: each in a new process, since a failed
+// The first, second, ... kernel fails, up to the one before the copy: each in a new process, since a failed
 // device stays failed in its process.
 TEST_F(CudaSave, ADeviceThatFailsBeforeTheCopyIsNamed) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");

@@ -32,7 +32,7 @@ inline void declare(ParameterRegistry& registry, const Sharding& sharding = {}) 
   registry.allocate(Precision::Fp32, Purpose::Training, sharding);
 }
 
-// The masters' values as the state of an optimizer: of what this rank owns.
+// The masters' values in the layout of an optimizer's state, for the parameters that this rank owns.
 inline FlatBuffer moment_like_master(const ParameterRegistry& registry) {
   const FlatBuffer moment = registry.make_state();
   for (const FlatRange& owned : registry.layout().owned) {
@@ -46,7 +46,7 @@ inline bool same_bytes(const Tensor& a, const Tensor& b) {
   return a.bytes() == b.bytes() && std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
 }
 
-// Small buckets, so that what replicas divide is cut in the middle of tensors.
+// Small buckets, so that the boundaries between replicas cut through tensors.
 inline Sharding small_buckets(bool zero) {
   return {.zero = zero ? ZeroStage::Optimizer : ZeroStage::Whole, .bucket_bytes = 400};
 }

@@ -48,7 +48,7 @@ TEST_P(GoldenCheckpoint, HoldsTheTensorsThatWereSaved) {
   }
 }
 
-// What works on checkpoints takes them from different versions.
+// An average takes checkpoints of different versions.
 TEST(GoldenCheckpoints, DifferentVersionsAreAveraged) {
   const fs::path golden = source_dir() / "tests" / "checkpoint" / "golden";
   const Scratch scratch;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Manifests that somebody made to end the program that reads them.
+// Manifests that are made to crash the program that reads them.
 #include <gmock/gmock.h>
 
 #include "base/hash.h"
@@ -19,7 +19,7 @@ std::string manifest_with(const std::string& body) {
   return fmt::format(R"({{"weft_checkpoint":{},"hash":"{}"}})", body, hash_hex(hash64(body)));
 }
 
-// All of it, or a member of one that is sound and has the right checksum.
+// The deep value is the whole manifest, or a member of a sound manifest with the right checksum.
 TEST_F(Checkpoints, NoDepthOfAManifestOverflowsTheStack) {
   const fs::path good = save(directory_, {1, 1}, 1, 1, {}, false, 7);
   const fs::path bad = directory_ / "step-00000002", manifest = manifest_path(bad);
@@ -29,7 +29,7 @@ TEST_F(Checkpoints, NoDepthOfAManifestOverflowsTheStack) {
       write_file_atomically(manifest, manifest_with(body));
       EXPECT_THAT(error_of([&] { Checkpoint::open(bad); }),
                   AllOf(HasSubstr(manifest.string()), HasSubstr("more than 64 lists and objects within each other")));
-      EXPECT_EQ(list_checkpoints(directory_), (std::vector<fs::path>{good, bad}));  // it is seen when it is opened
+      EXPECT_EQ(list_checkpoints(directory_), (std::vector<fs::path>{good, bad}));  // opening finds the depth
       EXPECT_EQ(next_sequence(directory_), 8);
     }
   }

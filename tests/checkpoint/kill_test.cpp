@@ -42,7 +42,7 @@ void save_for_ever(const fs::path& directory, int committed) {
   });
 }
 
-// How many instants: WEFT_KILLS, else few enough for every day.
+// The number of kills: WEFT_KILLS, or 25, which is few enough for every day.
 int kills() {
   const char* text = std::getenv("WEFT_KILLS");
   return text ? std::atoi(text) : 25;
@@ -65,7 +65,7 @@ TEST(Kill, ACompleteCheckpointSurvivesAnyInstant) {
     close(ends[1]);
     int64_t step = 0;
     ASSERT_EQ(read(ends[0], &step, sizeof step), static_cast<ssize_t>(sizeof step)) << "nothing was saved";
-    // From the latest, or from one that the kill left complete but for its name.
+    // The run resumed from the latest checkpoint, or from one that the kill left complete except for its name.
     ASSERT_GE(step, last + 1) << "it did not resume from the latest";
     ASSERT_LE(step, last + 2) << "it did not resume from the latest";
     std::this_thread::sleep_for(std::chrono::microseconds(random() % 40000));
@@ -78,7 +78,7 @@ TEST(Kill, ACompleteCheckpointSurvivesAnyInstant) {
 
     const auto found = latest_valid(scratch.path());
     ASSERT_TRUE(found) << "after kill " << i;
-    // Killed after a commit, before the step was printed: one newer then.
+    // A kill after a commit and before the step was printed leaves a checkpoint that is one step newer.
     EXPECT_GE(found->manifest().step, last);
     EXPECT_LE(found->manifest().step, last + 1);
     last = found->manifest().step;

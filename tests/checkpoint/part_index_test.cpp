@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a part's index may say, and what it may not.
+// What the index of a checkpoint part may say, and what it may not.
 #include "checkpoint/parts/part_index.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ using namespace test;
 
 using testing::HasSubstr;
 
-// 3 x 5 elements of a 6 x 5 tensor, of which all but the first two are here; and all of a scalar.
+// 3 x 5 elements of a 6 x 5 tensor, all but the first two of them stored; and a whole scalar.
 PartIndex small_index() {
   const Stretch weight{.name = "weight", .shape = {6, 5}, .origin = {3, 0}, .extent = {3, 5}, .begin = 2, .end = 15};
   const Stretch scalar{.name = "scale", .end = 1};
@@ -35,7 +35,7 @@ TEST(PartIndex, IsReadAsItWasWritten) {
   EXPECT_EQ(read.arrays[1].bytes(), 8u);
 }
 
-// There is room for it in the file before there are checksums.
+// The file reserves room for the index before the checksums are known.
 TEST(PartIndex, IsAsLongWhateverTheChecksumsAre) {
   PartIndex index = small_index();
   const size_t length = index_text(index).size();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file of a rank's arrays, as it lies on the disk.
+// A checkpoint part as it is stored on the disk.
 #include "checkpoint/parts/part.h"
 
 #include <gtest/gtest.h>
@@ -25,8 +25,8 @@ std::vector<StoredArray> arrays() {
   return all;
 }
 
-// Large arrays go past the system's memory if they begin on a page, and the ordinary way if they do not: the file is
-// the same.
+// Large arrays bypass the system's page cache if they begin on a page, and take the ordinary way if they do not: both
+// write the same file.
 TEST(CheckpointPart, BytesDoNotDependOnHowTheyAreWritten) {
   const Scratch scratch;
   const size_t most = size_t{4} << 20, pages = most + 2 * DirectFile::kPage;

@@ -36,7 +36,7 @@ RunState through_text(const RunState& state) { return run_state_from(Json::parse
 
 TEST(RunState, ComesBackBitForBit) {
   EXPECT_EQ(through_text(some_state()), some_state());
-  EXPECT_EQ(through_text({}), RunState{});  // never evaluated: an infinite best loss
+  EXPECT_EQ(through_text({}), RunState{});  // a run that was never evaluated has an infinite best loss
 }
 
 TEST(RunState, StatesOfOlderBuildsLackLaterFields) {

@@ -58,7 +58,7 @@ TEST(Safetensors, WrittenIsRead) {
   EXPECT_EQ(file.header().tensors.size(), 4u);
   const std::vector<float> read = values_of(file, "a");
   EXPECT_EQ(0, std::memcmp(read.data(), a.data(), a.size() * sizeof(float)));
-  EXPECT_EQ(values_of(file, "b"), (std::vector<float>{1, 1, -65536}));  // halfway: to even
+  EXPECT_EQ(values_of(file, "b"), (std::vector<float>{1, 1, -65536}));  // halfway between two values: rounds to even
   EXPECT_EQ(values_of(file, "one"), std::vector<float>{7});
   std::vector<float> part(2);
   file.read(file.header().tensors.front(), part, 1);
@@ -100,7 +100,7 @@ TEST(Safetensors, EveryHalfIsExact) {
 
 struct Damage {
   const char* header;
-  size_t data;  // bytes after it
+  size_t data;  // the number of bytes after the header
   const char* error;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Saves run beside the work of the ranks: what is written is from the moment at which a save began, nothing is
-// committed before all have written, and what is under way can be given up.
+// Saves run beside the work of the ranks: a checkpoint holds the values of the moment its save began, nothing is
+// committed before all ranks have written, and a save that is under way can be given up.
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 
@@ -54,7 +54,7 @@ class HeldDisk {
   bool released_ = false;
 };
 
-// A rank with a model and a writer of it.
+// A rank with a model and its checkpoint writer.
 struct SavingRank {
   SavingRank(Mesh& mesh, const fs::path& directory)
       : registry(context, mesh), writer(directory, context, mesh.world()) {
@@ -133,7 +133,7 @@ TEST_F(SaveBeside, AllRanksFinishTogether) {
   });
 }
 
-// The lowest rank that failed speaks for all, and the others' parts go with its own.
+// The error names the lowest rank that failed, and the checkpoint parts of all ranks are removed.
 TEST_F(SaveBeside, AFailedRankEndsTheSaveOfAll) {
   run_in_process({3, 1}, [&](Mesh& mesh, int rank) {
     SavingRank me(mesh, directory_);
@@ -153,7 +153,7 @@ TEST_F(SaveBeside, AFailedRankEndsTheSaveOfAll) {
   });
 }
 
-// What comes after a commit, retention, neither comes before it nor keeps the rank from its work.
+// Retention runs after the commit, and does not keep the rank from its work.
 TEST_F(SaveBeside, WhatComesAfterTheCommitRunsBesideTheRank) {
   Mesh mesh = Mesh::single();
   SavingRank me(mesh, directory_);
@@ -169,8 +169,8 @@ TEST_F(SaveBeside, WhatComesAfterTheCommitRunsBesideTheRank) {
   EXPECT_NE(thread, std::this_thread::get_id());
 }
 
-// A run that ends by an error does not wait for its save: of a hundred tensors, that a slow disk takes one by one, most
-// are never written, and what there is of them looks like no checkpoint.
+// A run that ends by an error does not wait for its save: of two hundred tensors, which a slow disk takes one by one,
+// most are never written, and the written ones do not look like a checkpoint.
 TEST_F(SaveBeside, AnAbandonedSaveEndsAtOnce) {
   constexpr int kTensors = 200;
   std::atomic<int> written = 0;
@@ -194,8 +194,8 @@ TEST_F(SaveBeside, AnAbandonedSaveEndsAtOnce) {
   EXPECT_TRUE(committed_directories(directory_).empty());
 }
 
-#ifndef __SANITIZE_ADDRESS__  // which keeps what is freed, for a while
-// So that a run that has begun does not end for want of it.
+#ifndef __SANITIZE_ADDRESS__  // the address sanitizer keeps freed memory for a while
+// A run that has begun does not end later because this memory is missing.
 TEST_F(SaveBeside, TheMemoryOfCopiesIsTakenBeforeTheFirstSave) {
   const auto resident = [] {
     rusage usage{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens when a save finds no room, on a disk that is really full.
+// Saves that find no room, on a disk that is really full.
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -32,7 +32,7 @@ void expect_only(const fs::path& directory, int64_t step) {
   }
 }
 
-// The disk fills up at every stage of a save in turn: structure, payload, parts, attachments, manifest.
+// The disk fills up at every stage of a save: structure, payload, parts, attachments, manifest.
 TEST(SaveFailure, AFullDiskLosesNothingAndIsReported) {
   const Scratch scratch;
   const auto result = on_small_disk(scratch.path(), 1 << 20, [&] {
@@ -49,13 +49,13 @@ TEST(SaveFailure, AFullDiskLosesNothingAndIsReported) {
       expect_only(scratch.path(), 1);
     }
     EXPECT_GT(failed, 4);
-    EXPECT_EQ(latest_valid(scratch.path())->manifest().step, 2);  // and with room again it works
+    EXPECT_EQ(latest_valid(scratch.path())->manifest().step, 2);  // with room again the save works
   });
   if (result == ChildResult::NoMount) GTEST_SKIP() << kNoMount;
   EXPECT_EQ(result, ChildResult::Passed);
 }
 
-// A file that may not grow: the write comes back short, then fails.
+// A file that may not grow: the write returns a short count, then fails.
 TEST(SaveFailure, ALimitOnFileSizesLosesNothingAndIsReported) {
   const Scratch scratch;
   const auto result = in_child([&] {
@@ -89,7 +89,7 @@ TEST(SaveFailure, ADirectoryBelowAFileIsReported) {
   EXPECT_EQ(read_file(scratch / "file"), "x");
 }
 
-// A resume from before it saves a step again: the old one stands until the new one has its name.
+// A run resumed from an earlier step saves a step again: the old checkpoint stays until the new one has its name.
 TEST(SaveFailure, AStepThatIsSavedAgainReplacesTheOld) {
   const Scratch scratch;
   save(scratch.path(), {1, 1}, 1, 1);
@@ -127,10 +127,10 @@ TEST(Unfinished, LeftoversOfKilledSavesAreCleared) {
   };
   copy_as("step-00000008.tmp");  // killed just before its rename
   fs::remove(copy_as("step-00000009.tmp") / "manifest.json");
-  fs::remove(copy_as("step-00000006.tmp") / "rank-00000.h5");  // killed while it was deleted
-  copy_as("step-00000007.tmp");                                // what stands under the name itself is newer
+  fs::remove(copy_as("step-00000006.tmp") / "rank-00000.h5");  // killed while the checkpoint was deleted
+  copy_as("step-00000007.tmp");                                // the checkpoint under the name itself is newer
   copy_as("step-00000007.tmp.tmp");
-  copy_as("before-the-change.tmp");  // the user's
+  copy_as("before-the-change.tmp");  // a directory of the user's
   scratch.write("step-00000005.txt", "");
   clear_unfinished(scratch.path());
   std::vector<std::string> names;

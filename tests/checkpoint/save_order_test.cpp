@@ -32,7 +32,7 @@ TEST_F(SaveOrder, RetentionKeepsWhatWasSavedLast) {
   EXPECT_EQ(list_checkpoints(directory_), (std::vector<fs::path>{at(10), at(20)}));
 }
 
-// Checkpoints of the first builds have no number: by step, before all that have one.
+// Checkpoints of the first builds have no number: they are ordered by step, before all that have one.
 TEST_F(SaveOrder, WithoutANumberTheStepDecides) {
   saved(9, 0), saved(100000000, 0), saved(50, 0);
   EXPECT_EQ(list_checkpoints(directory_), (std::vector<fs::path>{at(9), at(50), at(100000000)}));
@@ -55,16 +55,16 @@ TEST_F(SaveOrder, LaterSavesAreSetAside) {
   EXPECT_EQ(set_aside_later(directory_, at(10) / "", 4), (std::vector<fs::path>{aside(20), aside(30)}));
   EXPECT_EQ(list_checkpoints(directory_), std::vector<fs::path>{at(10)});
   EXPECT_EQ(next_sequence(directory_), 4);
-  // Nothing that cleans up touches them, and they can be read.
+  // No cleanup touches the checkpoints that were set aside, and they can be read.
   clear_unfinished(directory_);
   apply_retention(directory_, {.keep_last = 1});
   for (const int64_t step : {20, 30}) EXPECT_EQ(Checkpoint::open(aside(step)).manifest().step, step);
-  // Back to the branch: what came before both stays.
+  // The run returns to the branch: the checkpoints before both stay.
   saved(15, 4);
   EXPECT_EQ(set_aside_later(directory_, aside(20), 5), std::vector<fs::path>{fs::path(at(15).string() + ".before-5")});
 }
 
-// A run that rolls back twice in one attempt.
+// One attempt of a run rolls back twice.
 TEST_F(SaveOrder, NothingIsRenamedOverWhatWasSetAsideBefore) {
   saved(10, 1), saved(20, 2);
   const auto aside = [&](int number) { return fs::path(fmt::format("{}.before-{}", at(20).string(), number)); };
@@ -92,8 +92,8 @@ TEST_F(SaveOrder, UnfinishedSavesAreCleared) {
   copy_as("step-00000008.3.tmp");  // killed just before its rename
   fs::remove(copy_as("step-00000009.3.tmp") / "manifest.json");
   copy_as("step-00000007.4.tmp");
-  copy_as("step-00000006.4.tmp.tmp");  // made way for a new one of its step
-  copy_as("step-00000005.x.tmp");      // the user's
+  copy_as("step-00000006.4.tmp.tmp");  // made way for a new checkpoint of its step
+  copy_as("step-00000005.x.tmp");      // a directory of the user's
   clear_unfinished(directory_);
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(directory_)) names.push_back(entry.path().filename());

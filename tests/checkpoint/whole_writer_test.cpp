@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a checkpoint that is made in one piece goes, and what beside it stays as it was.
+// The place of a checkpoint that is written in one piece, and the files beside it, which stay as they were.
 #include "checkpoint/whole_writer.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ struct WholeWriter : Checkpoints {
       scratch_.write(std::string(theirs) + "/keep", "thesis");
     }
   }
-  // Everything there but the runs' own checkpoints.
+  // The names of everything in the directory except the runs' own checkpoints.
   std::vector<std::string> names() const {
     std::vector<std::string> found;
     for (const auto& entry : fs::directory_iterator(directory_)) {
@@ -38,7 +38,7 @@ struct WholeWriter : Checkpoints {
 
 TEST_F(WholeWriter, AnAverageTakesNoOthersNames) {
   const std::vector<fs::path> paths = {save(directory_, {1, 1}, 1, 1), save(directory_, {2, 1}, 2, 2)};
-  average_checkpoints(paths, directory_ / "out/");  // with a slash behind it
+  average_checkpoints(paths, directory_ / "out/");  // with a slash at the end
   EXPECT_EQ(Checkpoint::open(directory_ / "out").manifest().provenance["mean_of"].size(), 2u);
   EXPECT_EQ(error_of([&] { average_checkpoints(paths, directory_ / "out/"); }),
             (directory_ / "out").string() + ": exists already");

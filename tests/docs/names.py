@@ -27,7 +27,7 @@ import sys
 import page
 import sources
 
-# Names that are right, though nothing of weft's holds them: what they are.
+# Names that are right, though nothing in weft has them, and what each name is.
 FOREIGN = {
     "model.shared.weight": "a tensor of Marian models",
     "model_type: weft": "a line of an exported config.json",
@@ -39,7 +39,7 @@ FOREIGN = {
     "--hostfile": "an option of mpirun",
     "device_function": "a name in an example of PTX",
 }
-# What the sources put together of two parts: the first.
+# First parts of names that the sources put together from two parts.
 JOINED = re.compile(r"^(?:WEFT_CUDA_DEVICE_|lib(?=weft_))")
 PLACEHOLDER = re.compile(r"[A-Z]{2}|\b[A-Z]\b|\.\.\.|[<>$~{}]")
 PATH = re.compile(r"[\w.*/\[\]+-]+$")
@@ -74,7 +74,7 @@ class Checker:
                 self.block(block)
         return self.problems
 
-    # What stands in `code`.
+    # Checks one span of `code`.
     def span(self, line, span):
         if span in FOREIGN or "was renamed" in span:  # the message about an old key names it
             return
@@ -114,7 +114,7 @@ class Checker:
         if not found:
             self.problem(line, f"there is no {shortened}")
 
-    # Keys of a job and their values; whether the span is about them.
+    # Checks the keys of a job and their values; returns whether the span is about them.
     def keys(self, line, span):
         sections = {key.split(".")[0] for key in self.program.keys if "." in key}
         about = False
@@ -157,7 +157,7 @@ class Checker:
                 if not (name in known or JOINED.sub("", name) in known or name in FOREIGN or self.program.values_of(name)):
                     self.problem(line, f"'{name}' does not occur in {where}")
 
-    # What is said to stand in a file stands in that file.
+    # What a page places in a file must occur in that file.
     def placed(self, line, span, names):
         files = [f for name in names if not PLACEHOLDER.search(name) for f in self.tree.named(name)]
         exact = [f for f in files if f in names]
@@ -193,7 +193,7 @@ class Checker:
         elif heading and path.endswith(".md") and heading not in page.Page(self.tree.read(path)).headings:
             self.problem(line, f"the link to {target}: {path} has no such heading")
 
-    # What is said beside a link to a stored result: its commit, and the figures of the link itself.
+    # Checks the text beside a link to a stored result: its commit, and the figures of the link itself.
     def result(self, line, target, label, around):
         path = self.tree.root / os.path.dirname(self.name) / target
         text = path.read_text() if path.exists() else "{}"
@@ -205,7 +205,7 @@ class Checker:
             if not re.search(rf"\b{figure}\b", said):
                 self.problem(line, f"{target} says '{said}', not '{label}'")
 
-    # A block that no test runs: what it names exists, and it names something.
+    # Checks a block that no test runs: all it names must exist, and it must name something.
     def block(self, block):
         named = 0
         before = len(self.problems)
@@ -220,7 +220,7 @@ class Checker:
             self.problem(block.line, "this block is not run and names nothing that could be checked: no command, script, "
                                      "test or key of weft's")
 
-    # One command; how much of it was found to exist.
+    # Checks one command; returns how many of its parts were found to exist.
     def command(self, line, words):
         while words and re.match(r"[A-Z_]+=", words[0]):
             words = words[1:]

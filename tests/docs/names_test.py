@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""names.py and status.py find what they are there to find, in a small tree of their own with a weft that only pretends."""
+"""names.py and status.py find the mistakes they look for, in a small tree with a weft that only pretends."""
 
 import contextlib
 import io

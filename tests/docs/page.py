@@ -8,19 +8,19 @@ import shlex
 COMMENT = re.compile(r"<!-- ((?:not run|before|from|printed|rows): .*)")
 
 
-# What follows a name that was right at a commit, and need not be now.
+# The words after a name that was right at a commit, and need not be right now.
 OF_A_COMMIT = r"[^.|]{0,60}\bat\s+commit\s+[0-9a-f]{7}"
 
 
 @dataclasses.dataclass
 class Block:
-    line: int  # of its fence
+    line: int  # the line of its fence
     language: str
     comment: str
     text: str = ""
 
     def commands(self):
-        """Its commands as words, with the line on which each begins; a backslash or an open quote continues one."""
+        """The words of each command, with the line on which it begins; a backslash or an open quote continues a command."""
         joined, first = "", 0
         for number, line in enumerate(self.text.splitlines(), self.line + 1):
             first = first or number
@@ -108,7 +108,7 @@ class Page:
 
 
 def shell_words(text):
-    """The words of a command, or None where a quote is still open."""
+    """The words of a command, or None if a quote is still open."""
     lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
     lexer.whitespace_split, lexer.commenters = True, "#"
     try:
@@ -118,7 +118,7 @@ def shell_words(text):
 
 
 def simple_commands(words):
-    """A line of shell's words as its commands, without what only joins them."""
+    """The commands on a line of shell words, without the operators and keywords that join them."""
     command, skip = [], False
     for word in words + [";"]:
         if re.match(r"[;&|()]+$", word):

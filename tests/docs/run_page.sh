@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Holds a page of documentation to the truth: run_page.sh WEFT PAGE SCRATCH
+# Checks a page of documentation against the program: run_page.sh WEFT PAGE SCRATCH
 #
 # In the order of the page, in an empty folder with a link to configs/:
-#   ```sh     is run; it must succeed. `weft` is the program that was built, its `train` and `evaluate` cut short.
+#   ```sh     is run and must succeed. `weft` is the program that was built, its `train` and `evaluate` cut short.
 #   ```yaml   is a job: `weft validate` must find nothing wrong. A first line "# NAME.yaml" keeps it under that name.
-#   ```cpp    needs a comment "from: FILE" above it, and stands in that file word for word.
-#   ```       is what a program printed, or a layout; anything else after ``` is an error.
+#   ```cpp    needs a comment "from: FILE" above it, and occurs in that file word for word.
+#   ```       shows what a program printed, or a layout; anything else after ``` is an error.
 # A comment above a block, on lines of its own:
-#   <!-- not run: REASON -->       the block is not run, because...
-#   <!-- before: COMMANDS -->      run first, unseen by readers: files that the block takes for granted
-#   <!-- printed: REMARK -->       above what a program printed: each line of it stands in the output of the block that was
-#                                  run last; "..." in a line is whatever (times, what differs from machine to machine)
-# What the text names, and what the blocks name that are not run, is for names.py to check.
+#   <!-- not run: REASON -->       the block is not run, for this reason
+#   <!-- before: COMMANDS -->      these run first, unseen by readers: they make files that the block needs
+#   <!-- printed: REMARK -->       the block shows what a program printed: each line must occur in the output of the block
+#                                  run last; "..." in a line matches any text (times, values that differ between machines)
+# names.py checks the names in the text, and in blocks that are not run.
 set -euo pipefail
 weft=$1 page=$2 scratch=$3
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -20,7 +20,7 @@ page=$root/$page
 rm -rf "$scratch" && mkdir -p "$scratch/bin" "$scratch/work"
 ln -s "$root/configs" "$scratch/work/configs"
 
-# A page shows whole trainings; here they prove that the command works.
+# A page shows whole trainings; here short ones prove that the command works.
 cat >"$scratch/bin/weft" <<END
 #!/usr/bin/env bash
 case \${1:-} in
@@ -33,7 +33,7 @@ END
 chmod +x "$scratch/bin/weft"
 export PATH=$scratch/bin:$PATH OMP_NUM_THREADS=1
 WEFT_BUILD=$(dirname "$weft")
-export WEFT_BUILD # for comments: where the build lies, which pages call build/cpu
+export WEFT_BUILD # for comments: the build folder, which pages call build/cpu
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 number=0 ran=0 skipped=0
@@ -55,7 +55,7 @@ check_job() {
   run_commands "weft validate $name" "the job that ends here"
 }
 
-# Word for word, but for how far it is indented.
+# check_quoted: the text must occur in the file word for word, except for its indentation.
 check_quoted() { # TEXT FILE
   [[ -f $root/$2 ]] || problem "there is no $2"
   local text file

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# run_page.sh on pages that are right and wrong, with a weft that only says what it was asked. usage: ... SCRATCH
+# run_page.sh on pages that are right and wrong, with a weft that only logs its arguments. usage: ... SCRATCH
 set -euo pipefail
 scratch=$1
 # shellcheck source=tests/support/shell.sh
@@ -14,7 +14,7 @@ END
 chmod +x "$scratch/weft"
 export WEFT_CALLS=$scratch/calls
 
-# page STATUS TEXT: run_page.sh on the page on standard input.
+# page STATUS TEXT: runs run_page.sh on the page on standard input, and expects this exit status and output.
 page() {
   cat >"$scratch/page.md"
   : >"$WEFT_CALLS"
@@ -73,7 +73,7 @@ one (1.5)
 a*b [c] $d ^e
 ```
 END
-# shellcheck disable=SC2016 # a dollar that stands for itself
+# the dollar is meant literally
 for line in one 'one (1x5)' 'two in ... s' 'aab [c] $d ^e' '... three'; do
   page 1 "the block above does not print: $line" <<<$'```sh\necho "one (1.5)"; echo "  two in 0.3 s"\n```
 <!-- printed: -->\n```\n'"$line"$'\n```'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a page may name: the files, words, tests and targets of the sources, and the commands and keys of the program."""
+"""Everything a page may name: the files, words, tests and targets of the sources, and the commands and keys of the program."""
 
 import fnmatch
 import json
@@ -9,16 +9,16 @@ import subprocess
 
 CODE = (".h", ".cpp", ".cu", ".cuh", ".inc", ".py", ".sh", ".cmake", ".sbatch", ".yaml")
 TEXT = CODE + (".txt", ".json", ".conf")
-# What proves no name: this check's own examples, patches, and what holds the names that keys once had.
+# Files that prove no name: this check's own examples, patches, and files with the former names of keys.
 NO_PROOF = re.compile(r"^(?:docs|tests/docs)/|\.patch$|renamed_keys|/golden")
-# How weft prints a key with what it allows, and a section.
+# How weft prints a key with its allowed values, and how it prints a section.
 FIELD = re.compile(r"^  ([a-z][\w.\[\]]*) = .*  \((.*)\)$", re.M)
 SECTION = re.compile(r"^([a-z][\w.\[\]]*): ", re.M)
-LARGEST = 1 << 20  # bytes; what is larger is data
+LARGEST = 1 << 20  # bytes; a larger file is data
 
 
 class Sources:
-    """The tree under a root, build folders and everything else that git ignores left out."""
+    """The tree under a root, without build folders and everything else that git ignores."""
 
     def __init__(self, root):
         self.root = root
@@ -45,11 +45,11 @@ class Sources:
                 yield os.path.relpath(os.path.join(folder, name), self.root)
 
     def _find_tests(self, cmake):
-        # Loops over given names are unrolled; ${...} that is left stands for anything.
+        # Loops over given names are unrolled; any remaining ${...} matches everything.
         cmake = re.sub(r"^foreach\((\w+)([^)$]*)\)\n(.*?)^endforeach\(\)", lambda loop: "".join(
             loop[3].replace("${%s}" % loop[1], value) for value in loop[2].split()), cmake, flags=re.M | re.S)
         self.ctests = {re.sub(r"\$\{[^}]*\}", "*", name) for name in re.findall(r"add_test\(NAME (\S+)", cmake)} - {"*.*"}
-        self.binaries = {}  # the folder of each, and its cases: those of the sources that its CMakeLists.txt lists
+        self.binaries = {}  # by binary: its folder, and the cases of the sources that its CMakeLists.txt lists
         for name in self.files:
             if name.startswith("tests/") and name.endswith("CMakeLists.txt"):
                 for binary, rest in re.findall(r"weft_test\((\w+)([^)]*)\)", self.read(name)):
@@ -79,29 +79,29 @@ class Sources:
         return self._texts[name]
 
     def named(self, path):
-        """The files that a path with * or a last part of one stands for."""
+        """The files that a path stands for, which may contain * or be only the last part of a path."""
         path = os.path.normpath(path)
         return [n for n in self.files if fnmatch.fnmatch(n, path) or n.startswith(path + "/") or fnmatch.fnmatch(n, "*/" + path)]
 
     def selects(self, binary, pattern):
-        """Whether a filter of GoogleTest's, each part of it, selects a case of the binary."""
+        """Whether every part of a GoogleTest filter selects a case of the binary."""
         cases = self.binaries.get(binary, ("", []))[1]
         parts = [re.sub(r"(\.[^/]*)/.*", r"\1", part) for part in pattern.split("-")[0].split(":")]
         return all(any(fnmatch.fnmatchcase(case, part) for case in cases) for part in parts)
 
     def runs(self, expression):
-        """The tests of ctest's that a regular expression selects by name."""
+        """The ctest tests whose names a regular expression selects."""
         wanted = re.compile(expression)
         loose = re.sub(r"[\\^$()]", "", expression).split("|")
         return [n for n in self.ctests if wanted.search(n) or "*" in n and any(fnmatch.fnmatch(part, n) for part in loose)]
 
 
 class Program:
-    """What weft says of itself."""
+    """The commands, options and keys that weft prints."""
 
     def __init__(self, weft):
         self._weft = weft
-        self.options, self.fields = {}, {}  # by command; what options like --search take
+        self.options, self.fields = {}, {}  # options: by command; fields: of options like --search
         listed = re.split(r"(?i)^subcommands:", self._says("--help"), flags=re.M)[-1]
         for command in re.findall(r"^  ([a-z][\w-]*)  ", listed, re.M):
             help_text = self._says(command, "--help")
@@ -117,7 +117,7 @@ class Program:
         return set().union(*self.options.values()) | {"--version"}
 
     def values_of(self, name):
-        """What keys and fields of that name may be (their last part, or all of it); None if no key or field has it."""
+        """The values allowed for the keys and fields of that name (its last part, or all of it); None if nothing has the name."""
         found = [allowed for key, allowed in [*self.keys.items(), *self.fields.items()]
                  if f".{key}".replace("[]", "").endswith(f".{name}")]
         return found or None

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the table of README.md that says what is proven, from docs/status.tsv: status.py ROOT [--check]
 
---check changes nothing, and fails where the table is another one. Either way each test that a row names must be one of
-ctest's, and each result (bench/results/NAME.json) be there; a row without either is "not yet", and one whose tests all run
+--check changes nothing, and fails if the table differs. In both cases each test that a row names must be one of
+ctest's, and each result (bench/results/NAME.json) must exist; a row without either is "not yet", and one whose tests all run
 on simulated devices or hosts "simulated only".
 """
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A checkpoint on a split, as `weft evaluate` does it: what is counted, what is refused, and that nothing depends on
-// the ranks that share the work.
+// A checkpoint is evaluated on a split as `weft evaluate` does it: the counts and the refusals are right, and nothing
+// depends on the ranks that share the work.
 #include "evaluate/evaluation.h"
 
 #include <gmock/gmock.h>
@@ -42,7 +42,7 @@ TEST_F(LanguageModelEvaluation, CountsTargetsWordsAndBytes) {
   const Dataset split = Dataset::open(run.job().data.directory, DataSplit::Valid);
   EXPECT_EQ(report.step, 8);
   EXPECT_EQ(report.perplexity.sums.tokens, split.num_tokens() - 1);
-  // A character each, all of them ASCII; the first has no prediction.
+  // A token is one character, all of them ASCII; the first has no prediction.
   EXPECT_EQ(report.perplexity.sums.bytes, split.num_tokens() - 1);
   EXPECT_EQ(report.perplexity.protocol.context, 8);
   EXPECT_EQ(report.perplexity.protocol.stride, 8);
@@ -115,7 +115,7 @@ TEST_F(TranslationEvaluation, ScoresTheTextsThatItWrites) {
   }
 }
 
-// Lines of the test split of which a model of 12 positions, or a dataset of cut targets, holds a part only.
+// A model of 12 positions, or a dataset of cut targets, holds only a part of some lines of the test split.
 TEST_F(TranslationEvaluation, EveryPairIsTranslatedAndScoredAgainstTheText) {
   job.data.directory = (scratch / "more").string();
   job.data.tokenizer_file = (scratch / "data" / "tokenizer.json").string();
@@ -206,7 +206,7 @@ TEST_F(TranslationEvaluation, NewTextIsEncodedAsPreparationStoresIt) {
   std::vector<int32_t> stored(static_cast<size_t>(split.source_length(0)));
   split.read_source(0, stored);
   EXPECT_EQ(encode_source("a 1", *tokenizer, job.data), stored);
-  EXPECT_EQ(stored.size(), 5u);  // both specials
+  EXPECT_EQ(stored.size(), 5u);  // with both specials
 }
 
 TEST_F(TranslationEvaluation, RanksShareTheSentencesAndChangeNoText) {
@@ -214,7 +214,7 @@ TEST_F(TranslationEvaluation, RanksShareTheSentencesAndChangeNoText) {
   std::vector<std::vector<int32_t>> sources;
   for (const char* text : {"a 1", "b 2", "12", "ba", "ab"})
     sources.push_back(encode_source(text, *tokenizer, job.data));
-  // Samples differ from each other, so that a text in another's place is seen.
+  // Samples differ from each other, so that a text in a wrong place is noticed.
   const SearchConfig sampling{.method = SearchMethod::Sample, .seed = 3};
   std::vector<std::string> alone;
   for (const int dp : {1, 2, 3}) {

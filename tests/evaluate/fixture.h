@@ -18,7 +18,7 @@ struct BleuRun : testing::Test {
   void SetUp() override {
     std::string train, valid;
     for (int i = 0; i < 52; ++i) (i % 7 == 3 ? valid : train) += pair(i);
-    valid += "\tabcd\n" + std::string(30, 'x') + "\tabcdabp\n";  // no source, and one that must be cut
+    valid += "\tabcd\n" + std::string(30, 'x') + "\tabcdabp\n";  // no source, and a source that must be cut
     const std::string yaml = "name: t\ntask: translation\nrun_dir: " + (scratch / "run").string() +
                              "\ndata: {directory: " + (scratch / "data").string() + ", format: tsv, train: {files: [" +
                              scratch.write("train.tsv", train) + "]}, valid: {files: [" +
@@ -32,7 +32,7 @@ struct BleuRun : testing::Test {
     prepare(job.text());
   }
 
-  // On one rank; asked to stop after a step, if one is given.
+  // Trains on one rank; asks the run to stop after a step, if a step is given.
   TrainResult train(const std::string& name = "run", int64_t stop_after = -1) {
     job.run_dir = (scratch / name).string();
     check_job(job);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a language model says of a given text: likelihoods, the likelier of several endings, vectors.
+// Given texts under a language model: their likelihoods, the likelier of several endings, their vectors.
 #include "evaluate/likelihood.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ struct ScoredText : testing::Test {
     if (!model) model = std::make_unique<LoadedModel>(load_model(context, mesh, run.directory()));
     return *model;
   }
-  // Token by token, by the probabilities that candidates are told with.
+  // The log-likelihood, token by token, from the probabilities of the candidates.
   double by_candidates(std::string context_text, const std::string& text) const {
     double sum = 0;
     for (const char c : text) {
@@ -65,13 +65,13 @@ TEST_F(ScoredText, IsAsLikelyAsItsTokensOneAfterAnother) {
   const std::vector<double> found = log_likelihoods(*loaded().model, texts);
   EXPECT_NEAR(found[0], by_candidates("the ", "boat"), 1e-4);
   EXPECT_NEAR(found[1], by_candidates("t", "h"), 1e-4);
-  // Alone it is the same to the last bit.
+  // A text alone has the same likelihood to the last bit.
   EXPECT_EQ(log_likelihoods(*loaded().model, std::span(texts).last(1))[0], found[1]);
   EXPECT_TRUE(log_likelihoods(*loaded().model, {}).empty());
 }
 
 TEST_F(ScoredText, LosesTheBeginningOfALongContext) {
-  // 8 positions: with 4 scored tokens, the last of them not fed, 5 of the context.
+  // The 8 positions hold the last 5 tokens of the context and 3 of the 4 scored tokens; the last is not fed.
   const std::vector<Continuation> texts{{encode("boats went the "), encode("boat")}, {encode(" the "), encode("boat")}};
   const std::vector<double> found = log_likelihoods(*loaded().model, texts);
   EXPECT_EQ(found[0], found[1]);

@@ -60,8 +60,8 @@ TEST_F(LossEvaluation, LayoutAndStepsChangeNothing) {
   }
 }
 
-// A step grows with the replicas: on three of them a split takes a third of the steps, and each has its windows in
-// them.
+// A step grows with the replicas: on three replicas a split takes a third of the steps, and each has windows in
+// every step.
 TEST_F(LossEvaluation, EveryReplicaTakesPart) {
   const EvaluationOptions options{.context_length = 8, .step_tokens = 16};
   const LossReport one = evaluate(1, options);
@@ -70,7 +70,7 @@ TEST_F(LossEvaluation, EveryReplicaTakesPart) {
   EXPECT_EQ(one.steps, divide_up(one.sequences, 2));
 }
 
-// Asked before every fourth step, on all ranks at the same ones.
+// Before every fourth step, all ranks are asked at the same step.
 TEST_F(LossEvaluation, IsGivenUpByAllRanksAtOnce) {
   run_in_process({.dp = 2}, [&](Mesh& mesh, int) {
     Context context;
@@ -84,12 +84,12 @@ TEST_F(LossEvaluation, IsGivenUpByAllRanksAtOnce) {
     const LossReport report = evaluate_loss(*model, dataset, options, 0, third_time);
     EXPECT_TRUE(report.given_up);
     EXPECT_EQ(asked, 3);
-    EXPECT_EQ(report.sequences, 2 * 4 * 2);  // eight steps of a window a replica
+    EXPECT_EQ(report.sequences, 2 * 4 * 2);  // eight steps, one window for each replica
     EXPECT_FALSE(evaluate_loss(*model, dataset, options, 0, [] { return false; }).given_up);
   });
 }
 
-// The sums of a split are read at its end, and are those of the plain device.
+// The sums of a split are read once, at its end, and equal those of the plain device.
 TEST_F(LossEvaluation, AGuardedDeviceIsReadOnce) {
   const EvaluationOptions options{.context_length = 8, .step_tokens = 24};
   const auto context = guarded_context();
@@ -112,7 +112,7 @@ TEST_F(LossEvaluation, OverlappingWindowsScoreEachTargetOnce) {
   EXPECT_EQ(some.targets, 40);
 }
 
-// With the mask a stream costs what its documents cost apart, each but the first after the end token before it.
+// With the mask, a stream has the loss of its separate documents, each but the first after the end token before it.
 TEST_F(LossEvaluation, MaskedDocumentsSeeNothingOfEachOther) {
   const std::vector<Ids> documents = {{5, 6, 7, 2}, {8, 9, 2}, {5, 5, 5, 10, 11, 2}, {6, 2}};
   const auto evaluate_stream = [&](const std::vector<Ids>& stream, bool mask, int64_t step_tokens) {
@@ -137,7 +137,7 @@ TEST_F(LossEvaluation, MaskedDocumentsSeeNothingOfEachOther) {
   for (const int64_t step_tokens : {8, 64}) {
     const LossReport masked = evaluate_stream(documents, true, step_tokens);
     EXPECT_EQ(masked.targets, targets);
-    // The 14 inputs are windows of 8 and 6, whose border lies in the third document.
+    // The 14 inputs are windows of 8 and 6, whose border is inside the third document.
     const LossReport begin = evaluate_stream({{2, 5, 5}}, false, 8),
                      rest = evaluate_stream({{5, 5, 10, 11, 2}}, false, 8);
     const LossReport third = evaluate_stream({{2, 5, 5, 5, 10, 11, 2}}, false, 8);
@@ -151,7 +151,7 @@ TEST_F(LossEvaluation, SmoothingIsInTheLossAlone) {
   EXPECT_EQ(plain.loss, plain.nll);
   EXPECT_EQ(smooth.nll, plain.nll);
   EXPECT_NE(smooth.loss, plain.loss);
-  EXPECT_EQ(LossReport{}.mean_nll(), 0);  // nothing scored is no division by zero
+  EXPECT_EQ(LossReport{}.mean_nll(), 0);  // no division by zero if nothing is scored
 }
 
 }  // namespace

@@ -6,7 +6,7 @@ paired tests.
     pip install sacrebleu==2.6.0 regex==2026.11.15      # Python 3.11
     python3 scores_against_sacrebleu.py WEFT [--corpora N] [--seed S]
 
-Prints the counts as one JSON object; exit status 1 where a figure differs.
+Prints the counts as one JSON object; exit status 1 if a figure differs.
 """
 import argparse
 import itertools
@@ -81,7 +81,7 @@ def write(folder, name, streams):
     return paths
 
 
-# What weft leaves out of files: white space at the ends of lines, and a byte order mark at the beginning, which sacreBLEU
+# weft leaves out of files: white space at the ends of lines, and a byte order mark at the beginning, which sacreBLEU
 # counts as a letter.
 def stripped(streams):
     return [[line.rstrip().removeprefix("" if i else "\ufeff") for i, line in enumerate(lines)] for lines in streams]

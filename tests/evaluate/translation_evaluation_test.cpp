@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Translations of the validation split while a model learns: `weft evaluate` finds the same score, however many ranks
+// The validation split is translated while a model learns: `weft evaluate` finds the same score, however many ranks
 // share the work.
 #include "evaluate/translation_evaluation.h"
 

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""weft's GPT-2 beside Hugging Face's, in and out; exit status 1 if a figure is beyond its bound.
+"""Compares weft's GPT-2 with Hugging Face's, imported and exported; exit status 1 if a figure is beyond its bound.
 
     against_transformers.py BUILD [CASE ...] [--trained CHECKPOINT] [--data DIR] [--json FILE]
 
 BUILD is the build folder with `weft` and `tests/exchange/model_says`; DIR has gpt2/vocab.json, gpt2/merges.txt and
 text/*.txt (default: shared/data beside the sources). Needs torch, transformers, tokenizers and safetensors.
 
-Of every case: a model of transformers with random weights is saved, imported and exported again. Compared are the
+In each case, a model of transformers with random weights is saved, imported and exported again. Compared are the
 logits after each token (1e-4), every bit of every tensor, the logits of the export as transformers loads it (0), the
-ids of both tokenizers, and the memory of the import beside the file's size (1.2 x). `perplexity` compares that of a
+ids of both tokenizers, and the memory of the import beside the file's size (1.2 x). `perplexity` compares that of one
 text (1e-4 relative), `tokenizers` the ids of tokenizers that weft learned, `marian` the greedy and beam texts of a
 translation model. --trained compares the logits of a model that weft trained, on a text that it samples.
 """
@@ -94,8 +94,8 @@ def bits(tensor):
 
 
 def peak_of(command):
-    """The most memory that a command held, in bytes: of a child of a small process, since a child begins with its
-    parent's."""
+    """The most memory that a command used, in bytes: measured on a child of a small process, since a child begins with
+    the memory of its parent."""
     code = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
             "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10)")
     out = subprocess.run([sys.executable, "-c", code, *map(str, command)], capture_output=True, text=True, check=True)
@@ -112,7 +112,7 @@ def saved_model(bench, where, config, dtype=torch.float32, save=None):
 
 
 def hold_logits(bench, name, checkpoint, model, ids):
-    """Compares the logits after each token; returns those of `model`."""
+    """Compares the logits after each token; returns the logits of `model`."""
     raw = bench.says(checkpoint, "logits", " ".join(map(str, ids.tolist())))
     ours = torch.from_numpy(numpy.frombuffer(raw, dtype=numpy.float32).reshape(len(ids), -1).copy())
     with torch.no_grad():
@@ -161,7 +161,7 @@ def run_case(bench, name, config, dtype=torch.float32, save=None, memory=False):
 
 
 def perplexity(bench):
-    """Of a text by windows of all positions, each target predicted once."""
+    """Compares the perplexity of a text by windows of all positions, each target predicted once."""
     root, context = bench.scratch / "perplexity", 128
     model = saved_model(bench, root / "theirs", dict(SMALL, initializer_range=0.1))
     text = (bench.data / "text/tinyshakespeare.txt").read_bytes()[:60000]
@@ -191,7 +191,7 @@ train: {{max_steps: 1}}
 
 
 def tokenizers(bench):
-    """Learned by weft, exported with a model that was trained for three steps."""
+    """Compares tokenizers that weft learned and exported with a model that was trained for three steps."""
     rng = random.Random(5)
     texts = TEXTS + ["".join(rng.choice(PIECES) for _ in range(rng.randrange(30))) for _ in range(2000)]
     lines = (bench.data / "text/tinyshakespeare.txt").read_text().splitlines()[:4000]
@@ -222,7 +222,7 @@ checkpoint: {{every_steps: 3}}
 
 
 def marian(bench):
-    """A translation model that weft trains on the sample corpus; greedy text, of 25 of its training sentences."""
+    """Compares a translation model that weft trains on the sample corpus; greedy texts of 25 of its training sentences."""
     root = bench.scratch / "marian"
     root.mkdir()
     sources = pathlib.Path(__file__).resolve().parents[2]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every key of the model section, as fields() declares them, with other values: an exporter either refuses it by name,
-// or what it writes is different. A key that is added later is refused until an exporter says what becomes of it.
+// Every key of the model section, as fields() declares it, with another value: an exporter either refuses it by name,
+// or writes something different. A key that is added later is refused until an exporter handles it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,14 +19,14 @@ using namespace test;
 using testing::HasSubstr;
 
 struct ExportKeys : testing::Test {
-  // Text and weights of what a job's model is exported as.
+  // The config.json and the weights of the directory to which a job's model is exported.
   std::pair<std::string, TensorContents> exported(const JobConfig& job) const {
     fs::remove_all(scratch / "model"), fs::remove_all(scratch / "out");
     write_model(scratch / "model", job, *tokenizer, half);
     EXPECT_NE(export_model(scratch / "model", scratch / "out", std::nullopt, {}).architecture, "weft");
     return {read_file(scratch / "out" / "config.json"), contents(scratch / "out" / "model.safetensors")};
   }
-  // Of all variations of a model, those that are accepted and exported just as the model is.
+  // The variations of a model that are accepted, and exported exactly as the model is.
   std::vector<std::string> without_effect(JobConfig job,
                                           const std::function<std::string(const JobConfig& job)>& refusal) const {
     EXPECT_EQ(refusal(job), "");
@@ -49,8 +49,8 @@ struct ExportKeys : testing::Test {
       tokenizer_of({.kind = TokenizerKind::Bytes, .specials = {"<s>", "</s>"}, .bos = "<s>", .eos = "</s>"});
 };
 
-// A model that is there has its weights, and computes without dropout; sinusoids are not read where positions are
-// learned.
+// A stored model has its weights and computes without dropout; sinusoids are not read if positions are learned.
+// For these keys another value changes nothing in the export.
 TEST_F(ExportKeys, Gpt2RepresentsOrRefusesAll) {
   const auto refusal = [](const JobConfig& job) -> std::string {
     const std::string error = error_of([&] { check_is_gpt2(job.model, "here"); });
@@ -80,7 +80,7 @@ TEST_F(ExportKeys, MarianRepresentsOrRefusesAll) {
               testing::ElementsAre("dropout.embedding=0.1", "init=xavier", "init_std=0.01"));
 }
 
-// peft has a GPT-2 of `transformers` beside them.
+// peft loads adapters beside a GPT-2 of `transformers`.
 TEST_F(ExportKeys, AdaptersBelongToAGpt2) {
   JobConfig job{.model = kSmall, .lora = {.rank = 2}};
   job.model.norm_placement = NormPlacement::Post;

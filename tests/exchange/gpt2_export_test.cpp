@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints into GPT-2 directories: to the bit what was imported, from any layout; what GPT-2 or the files cannot
-// represent is refused by name.
+// Checkpoints exported to GPT-2 directories: bit for bit the imported weights, from any layout; models that GPT-2 or
+// the files cannot represent are refused by name.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -74,7 +74,7 @@ TEST_F(Gpt2Export, TheDtypeCanBeChosen) {
   EXPECT_EQ(exported(scratch / "again", StoredType::F32), exact);  // these weights are exact in bf16
 }
 
-// What a run of weft saves on many ranks, its vocabulary padded in memory.
+// A run of weft saves checkpoints on many ranks, with the vocabulary padded in memory.
 TEST_F(Gpt2Export, FilesAreTheSameFromAnyLayout) {
   const fs::path whole = imported();
   const auto expected = exported(whole);
@@ -130,7 +130,7 @@ TEST_F(Gpt2Export, MissingBiasesAreWrittenAsZeros) {
   EXPECT_EQ(before.logits({1, 2, 3}), after.logits({1, 2, 3}));
 }
 
-// Names beside the one that is asked for may be anybody's, and a slash behind it means nothing.
+// Other directories beside the output may belong to the user, and a slash after its name means nothing.
 TEST_F(Gpt2Export, NothingBesideTheOutputIsTouched) {
   JobConfig job{.model = kSmall};
   job.lora = {.rank = 2, .targets = {"attention.*"}};
@@ -155,7 +155,7 @@ TEST_F(Gpt2Export, NothingBesideTheOutputIsTouched) {
   }
 }
 
-// W + (alpha / rank) B A, of what is written alone, is what is written once it is merged.
+// W + (alpha / rank) B A, computed from the exported adapters, equals the exported weights of the merged model.
 TEST_F(Gpt2Export, AdaptersAloneAreWhatMergingAdds) {
   JobConfig job{.model = kSmall};
   job.lora = {.rank = 2, .alpha = 6, .targets = {"attention.*", "ffn.*"}};
@@ -236,7 +236,7 @@ TEST_F(Gpt2Export, OtherTokenizersAreRefusedByName) {
   }
 }
 
-// Every tokenizer that can be written is read back as the same: its hash covers all that changes ids.
+// Every tokenizer that can be exported is imported unchanged: its hash covers everything that changes ids.
 TEST_F(Gpt2Export, TokenizersRoundTrip) {
   const std::string text = "the cat sat in the other hat, don't the cats? 1234 the\n\n the";
   std::vector<TokenizerConfig> configs = {{.kind = TokenizerKind::Bytes, .specials = {"<eos>"}, .eos = "<eos>"}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPT-2 directories into checkpoints: the same logits and ids as Hugging Face's, whatever form the weights have, and
-// everything that is wrong refused by name.
+// GPT-2 directories imported to checkpoints: the logits and ids are Hugging Face's, whatever form the weights have,
+// and every mistake in a directory is refused by name.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -83,7 +83,7 @@ TEST_F(Gpt2Forms, Shards) {
   EXPECT_LT(logits_differ(path, scratch, golden()["cases"].begin().key()), 1e-4);
 }
 
-// More rows than tokens, as models are padded: the rows stay, and stand for reserved tokens.
+// More rows than tokens, as in padded models: the rows stay, and become reserved tokens.
 TEST_F(Gpt2Forms, PaddedVocabulary) {
   Gpt2Directory directory;
   directory.config["vocab_size"] = 272;
@@ -95,7 +95,7 @@ TEST_F(Gpt2Forms, PaddedVocabulary) {
   EXPECT_EQ(model.loaded.target_tokenizer->special(SpecialRole::Eos), 267);
 }
 
-// What is wrong with a directory, and what its refusal says.
+// A damage to a directory, and the error that refuses it.
 struct Refusal {
   std::function<void(Gpt2Directory&)> damage;
   std::string error;
@@ -116,7 +116,7 @@ void expect_refusals(const std::vector<Refusal>& refusals) {
     const fs::path path = directory.write(scratch);
     EXPECT_THAT(error_of([&] { import_gpt2(path, scratch / "out", {}); }), HasSubstr(refusal.error));
     const auto begin = fs::directory_iterator(scratch.path());
-    EXPECT_EQ(std::distance(begin, fs::directory_iterator()), 1) << refusal.error;  // what was to be imported
+    EXPECT_EQ(std::distance(begin, fs::directory_iterator()), 1) << refusal.error;  // only the directory to import
   }
 }
 

@@ -18,7 +18,7 @@ int64_t peak() {
   return usage.ru_maxrss << 10;
 }
 
-// Eight layers of width 256: 25 MB, of which the largest tensor is 1 MB. A small model goes the same way before it, so
+// Eight layers of width 256: 25 MB, with 1 MB in the largest tensor. A small model is imported and exported first, so
 // that the program's own pages are not counted.
 struct Gpt2Memory : testing::Test {
   void SetUp() override {
@@ -31,7 +31,7 @@ struct Gpt2Memory : testing::Test {
               }),
               ChildResult::Passed);
   }
-  // What `body` adds to this process's peak, as a part of the file's size.
+  // The growth of this process's peak memory by `body`, as a fraction of the file's size.
   static double share(const fs::path& file, const std::function<void()>& body) {
     const int64_t before = peak();
     body();
@@ -55,7 +55,7 @@ TEST_F(Gpt2Memory, ImportAndExportTakeLittle) {
     return ChildResult::Passed;
   });
   EXPECT_EQ(exported, ChildResult::Passed);
-  // It is measured: what holds the whole file is seen.
+  // The measurement works: a process that holds the whole file is noticed.
   const auto held = in_child([&] {
     EXPECT_GT(share(file, [&] { EXPECT_FALSE(read_file(file).empty()); }), 0.8);
     return ChildResult::Passed;

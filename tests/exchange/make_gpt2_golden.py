@@ -16,14 +16,14 @@ import transformers
 from transformers import GPT2Config, GPT2LMHeadModel, GPT2Tokenizer
 
 MERGES = ["Ġ t", "h e", "Ġt he", "i n", "Ġ a", "o u", "Ġ s", "e r", "Ġ c", "Ġc at", "a t"]
-MERGES.sort(key=lambda merge: merge == "Ġc at")  # once "at" is there
+MERGES.sort(key=lambda merge: merge == "Ġc at")  # "at" must exist first
 TEXT = "The cat sat in the house; the other cat's here.\n  Où? \U0001f600"
 CASES = {
     "tied, gelu_new": dict(activation_function="gelu_new"),
     "untied, relu, n_inner": dict(activation_function="relu", n_inner=24, tie_word_embeddings=False, n_head=4),
     "gelu, epsilon": dict(activation_function="gelu", layer_norm_epsilon=1e-3, n_layer=1),
 }
-POSITIONS = [0, 6, 11]  # whose logits are stored
+POSITIONS = [0, 6, 11]  # the positions whose logits are stored
 
 
 def fnv1a(text):
@@ -34,7 +34,7 @@ def fnv1a(text):
 
 
 def value(name, index):
-    """One of 256 values, by name and place: of [-1/4, 1/4); a norm's weights are half ones and half of [1/2, 3/2)."""
+    """One of 256 values, by name and place: from [-1/4, 1/4); a norm's weights are half ones and half from [1/2, 3/2)."""
     byte = ((fnv1a(name) + index * 2654435761) % 2**32) >> 24
     x = (byte - 128) / 128
     if ".ln_" in name and name.endswith("weight"):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Translation models into MarianMT directories: where each weight goes, what the configuration says, what is refused.
-// That generate() of `transformers` gives the same text is held by against_transformers.py.
+// Translation models exported to MarianMT directories: the place of each weight, the configuration, the refusals.
+// against_transformers.py checks that generate() of `transformers` gives the same text.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ struct MarianExport : testing::Test {
     const auto tokenizer =
         tokenizer_of({.kind = TokenizerKind::Bytes, .specials = {"<s>", "</s>"}, .bos = "<s>", .eos = "</s>"});
     fs::remove_all(scratch / "model"), fs::remove_all(scratch / "out");
-    // Of each tensor, a weight is its place; names are told apart by their lengths.
+    // Each weight is its place in its tensor, plus a fraction that the length of the tensor's name gives.
     write_model(scratch / "model", job, *tokenizer, [](const std::string& name, size_t place) {
       return static_cast<float>(place) + static_cast<float>(name.size()) / 64;
     });
@@ -112,7 +112,7 @@ TEST_F(MarianExport, TheConfigurationDescribesTheModel) {
   EXPECT_EQ(around[1]["SpecialToken"]["id"], "</s>");
 }
 
-// In weft's own layout, and it is said why.
+// Such models are exported in weft's own layout, and the report says why.
 TEST_F(MarianExport, ModelsThatMarianLacksKeepTheirOwnLayout) {
   const auto own = [&](const std::string& key, auto&& change) {
     JobConfig job = translation();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// For against_transformers.py: what weft makes of a checkpoint, without the command line's rounding.
-//   model_says CHECKPOINT logits < ids      a line of ids; fp32 logits after each of them, raw, [ids, vocabulary]
-//   model_says CHECKPOINT ids < texts       a JSON text a line; a line of ids for each
+// Computes logits and ids of a checkpoint for against_transformers.py, without the command line's rounding.
+//   model_says CHECKPOINT logits < ids      reads a line of ids; writes raw fp32 logits after each, [ids, vocabulary]
+//   model_says CHECKPOINT ids < texts       reads a JSON text a line; writes a line of ids for each
 #include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>

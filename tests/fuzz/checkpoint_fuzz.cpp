@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// With the checksum that it needs, which no fuzzer finds.
+// The manifest with the checksum that its reader requires, which no fuzzer finds.
 std::string manifest_of(std::string_view body) {
   const Json json = Json::parse(body, nullptr, false);
   if (json.is_discarded()) return std::string(body);
@@ -29,7 +29,7 @@ bool reads_manifest(std::string_view body) {
   }
 }
 
-// What is accepted can be gone through without leaving the file, and is written as it was read.
+// An index that is accepted describes arrays inside the file, and is written as it was read.
 bool reads_index(std::string_view text) {
   constexpr uint64_t kFileBytes = 1 << 20;
   try {

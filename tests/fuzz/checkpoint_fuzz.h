@@ -5,8 +5,8 @@
 
 namespace weft::test {
 
-// Reads bytes as what describes a checkpoint: the body of a manifest, or else the index of a part. Whether one of them
-// was accepted; anything but a DataError that is thrown, or done to memory, is a bug.
+// Reads bytes as the body of a checkpoint's manifest, or else as the index of a checkpoint part. Returns whether
+// one of them was accepted; any exception except DataError, or a memory error, is a bug.
 bool reads_checkpoint(std::span<const uint8_t> bytes);
 
 }  // namespace weft::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fuzzer begins with, and every small damage to it, in ordinary runs.
+// The fuzzer's seeds, and every small damage to them, in ordinary test runs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,13 +24,13 @@ struct Seed {
   std::vector<uint8_t> bytes;
 };
 
-// A target's seeds, and what it makes of bytes.
+// A target's seeds, and the function that reads bytes as its format.
 struct Target {
   const char* name;
   bool (*reads)(std::span<const uint8_t>);
-  int whole, damaged;         // seeds, at least
-  bool cut_is_damage = true;  // no whole file stays whole when its end is cut off
-  size_t refused = 1000;      // by one wrong byte, at least
+  int whole, damaged;         // the least numbers of seeds
+  bool cut_is_damage = true;  // no whole file stays whole if its end is cut off
+  size_t refused = 1000;      // the least number of single wrong bytes that are refused
   std::vector<Seed> seeds() const {
     std::vector<Seed> all;
     for (const auto& entry : fs::directory_iterator(fs::path(source_dir()) / "tests/fuzz" / name)) {
@@ -65,7 +65,7 @@ TEST_P(FuzzCorpus, ShorterFilesAreReadOrRefused) {
   }
 }
 
-// Whatever one byte becomes, the file is read or refused, and never more than that.
+// Whatever one byte becomes, the file is read or refused: nothing else may happen.
 TEST_P(FuzzCorpus, AnyOneByteMayBeWrong) {
   size_t refused = 0;
   for (Seed seed : target_.seeds()) {
@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
     Targets, FuzzCorpus,
     testing::Values(Target{"checkpoint", reads_checkpoint, 3, 7}, Target{"csv", reads_csv, 3, 6, false, 100},
                     Target{"dataset", reads_dataset, 3, 7},
-                    // Members and frames that are whole may end a file.
+                    // A file may end after a whole member or frame.
                     Target{"gzip", reads_gzip, 2, 4, false}, Target{"jsonl", reads_jsonl, 5, 7, false},
                     Target{"safetensors", reads_safetensors, 6, 7}, Target{"tsv", reads_tsv, 2, 2, false, 100},
                     Target{"yaml", reads_yaml, 4, 6, false}, Target{"zstd", reads_zstd, 2, 3, false, 200}),

@@ -14,17 +14,17 @@ using Json = nlohmann::json;
 
 std::string printed(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
-// With the checksum that it needs, which no fuzzer finds.
+// The manifest with the checksum that its reader requires, which no fuzzer finds.
 std::string manifest_of(std::string_view body) {
   Json json = Json::parse(body, nullptr, false);
   if (!json.is_object()) return std::string(body);
   json.erase("checksum");
-  json = Json::parse(printed(json));  // as a reader sees it
+  json = Json::parse(printed(json));  // parsed again, as a reader does
   json["checksum"] = hash_hex(hash64(printed(json)));
   return printed(json);
 }
 
-// Arrays lie within the file that is stated, wherever a reader goes from here.
+// A reader follows these offsets without a further check: the array must lie within the file's stated size.
 void check_inside(const ShardEntry& shard, const ShardTokens& array, int width) {
   const uint64_t bytes = static_cast<uint64_t>(array.count) * static_cast<uint64_t>(width);
   require<InternalError>(array.offset <= shard.bytes && bytes <= shard.bytes - array.offset,

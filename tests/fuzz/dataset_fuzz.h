@@ -5,8 +5,8 @@
 
 namespace weft::test {
 
-// Reads bytes as the manifest of a dataset without its checksum, which is added. Whether it was accepted; anything but
-// a DataError that is thrown, or done to memory, is a bug.
+// Reads bytes as the manifest of a dataset without its checksum, which is added. Returns whether the manifest was
+// accepted; any exception except DataError, or a memory error, is a bug.
 bool reads_dataset(std::span<const uint8_t> bytes);
 
 }  // namespace weft::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entry of every fuzz target, whose function WEFT_FUZZ_READS names.
+// The entry point of every fuzz target; WEFT_FUZZ_READS names the target's function.
 #include <cstddef>
 #include <cstdint>
 #include <span>

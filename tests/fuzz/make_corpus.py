@@ -150,7 +150,7 @@ MEMBER = gzip.compress(TEXT, mtime=0)
 GZIP = {"member": MEMBER, "members": MEMBER + gzip.compress(b"four", 0, mtime=0)}
 DAMAGED_GZIP = {"checksum": MEMBER[:-6] + b"\0" + MEMBER[-5:], "cut": MEMBER[:-1], "garbage": MEMBER + b"more",
                 "second": MEMBER + b"\x1f" + b"\x8a" + MEMBER[2:]}
-# "one\ntwo\n" by `zstd`.
+# "one\ntwo\n" as `zstd` compresses it.
 FRAME = bytes.fromhex("28b52ffd0458410000") + b"one\ntwo\n" + bytes.fromhex("e6a60e40")
 ZSTD = {"frame": FRAME, "frames": FRAME + bytes.fromhex("502a4d1803000000") + b"xyz" + FRAME}
 DAMAGED_ZSTD = {"checksum": FRAME[:-1] + b"\0", "cut": FRAME[:-1], "garbage": FRAME + b"more"}
@@ -179,7 +179,7 @@ for target, whole, damaged in (("checkpoint", CHECKPOINT, DAMAGED_CHECKPOINT), (
             (folder / f"{kind}_{name}").write_bytes(content)
 
 
-# Tokenizers: the small ones that the tests of tokenizers have (make_foreign_tokenizers.py), and those same tokens in
+# Tokenizers: the small ones of the tokenizer tests (make_foreign_tokenizers.py), and the same tokens in
 # other files.
 HERE = pathlib.Path(__file__).parent
 FOREIGN = HERE.parent / "data/tokenizer/foreign"

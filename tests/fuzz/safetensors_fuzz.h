@@ -5,8 +5,8 @@
 
 namespace weft::test {
 
-// Opens a file of these bytes and reads all its tensors. Whether that went well: false where it was refused with a
-// DataError; anything else that is thrown, or done to memory, is a bug.
+// Opens a file of these bytes and reads all its tensors. Returns false if a DataError refused the file; any other
+// exception, or a memory error, is a bug.
 bool reads_safetensors(std::span<const uint8_t> bytes);
 
 }  // namespace weft::test

@@ -17,7 +17,7 @@ struct Read {
   int64_t good = 0, bad = 0;
 };
 
-// DataError for the first bad record, or else how many there are of both kinds.
+// Throws a DataError at the first bad record, or counts the records of both kinds.
 Read read_records(const MemoryFile& file, DataConfig config, bool skip) {
   config.bad_records = skip ? BadRecordPolicy::Skip : BadRecordPolicy::Stop;
   BadRecords bad(skip);
@@ -37,7 +37,7 @@ bool takes_all(std::span<const uint8_t> bytes, const DataConfig& config) {
   try {
     skipping = read_records(file, config, true);
   } catch (const DataError&) {
-    return false;  // damaged as a whole: compressed, and not whole
+    return false;  // damaged as a whole: compressed text that is not complete
   }
   try {
     const Read all = read_records(file, config, false);
@@ -50,9 +50,9 @@ bool takes_all(std::span<const uint8_t> bytes, const DataConfig& config) {
   }
 }
 
-// A line that a strict parser takes is taken in the same way.
-// A NUL is left out, where the strict parser takes its text to end. The blank is for a byte order mark, which that
-// parser skips where its text begins: a file's mark is no line's.
+// weft reads a line that a strict parser accepts as that parser does. A line with a NUL is not compared: the strict
+// parser ends its text there. The blank is for a byte order mark, which the strict parser skips at the beginning of
+// its text: a mark at the beginning of a line is no mark of a file.
 void compare_with_strict_parser(std::string_view line) {
   if (line.find('\0') != std::string_view::npos) return;
   const nlohmann::json strict = nlohmann::json::parse(fmt::format(" {}", line), nullptr, false);
@@ -63,7 +63,7 @@ void compare_with_strict_parser(std::string_view line) {
   require<InternalError>(text == strict["text"].get<std::string>(), "another text than a strict parser's");
 }
 
-// What is read line by line and what is read at once are the same bytes.
+// Text that is read line by line equals text that is read as a whole.
 bool decompresses(std::span<const uint8_t> bytes) {
   const MemoryFile file(bytes);
   try {

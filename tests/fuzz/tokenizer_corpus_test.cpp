@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fuzzers of tokenizer files begin with, and damage to it, in ordinary runs.
+// The seeds of the fuzzers of tokenizer files, and damage to them, in ordinary test runs.
 #include <gtest/gtest.h>
 
 #include <random>

@@ -13,7 +13,7 @@ constexpr std::string_view kText = "the  \xFF hat's \u65e5\u672c 12345\r\n\t<s> 
 
 TokenizerPtr load(const TokenizerConfig& config) { return TokenizerTrainer(config, 1).finish(); }
 
-// `keeps_bytes`: decoding gives back what was encoded, whatever it was.
+// `keeps_bytes`: decoding gives back every text that was encoded.
 template <class Make>
 bool reads(Make&& make, bool keeps_bytes) {
   try {

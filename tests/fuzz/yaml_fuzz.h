@@ -5,8 +5,8 @@
 
 namespace weft::test {
 
-// Reads bytes as a job, writes it out and reads that: the same job, which then is checked. Whether it is a job: false
-// where a ConfigError refused it; anything else that is thrown, or done to memory, is a bug.
+// Reads bytes as a job, writes the job and reads it again, which must give the same job, and checks it. False if
+// a ConfigError refused it; any other exception, or a memory error, is a bug.
 bool reads_yaml(std::span<const uint8_t> bytes);
 
 }  // namespace weft::test

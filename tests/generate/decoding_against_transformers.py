@@ -8,8 +8,8 @@ usage: decoding_against_transformers.py WEFT CHECKPOINT PROMPTS [--max-tokens 40
   PROMPTS     a file, a prompt a line
 
 Texts are compared token by token. Where two differ, the first differing step must be one where the scores of both
-choices (greedy: their logits; beams: the scores of the two texts) differ by less than 1e-3; it is listed. So are beams
-where weft took a text that ended and transformers one that was cut at the longest length, which it ranks by score alone
+choices (greedy: their logits; beams: the scores of the two texts) differ by less than 1e-3; it is listed. Beams are listed too
+if weft took a text that ended and transformers one that was cut at the longest length, which it ranks by score alone
 (docs/evaluation.md, "Beam search"). Anything else fails. Needs torch and transformers."""
 import argparse
 import json
@@ -21,7 +21,7 @@ import tempfile
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-# What weft is told, and what generate() is told for the same.
+# The options of weft, and those of generate() for the same method.
 CASES = [
     ("greedy", {"method": "greedy"}, {}),
     ("greedy, repetition penalty 1.3", {"method": "greedy", "repetition_penalty": 1.3}, {"repetition_penalty": 1.3}),
@@ -46,7 +46,7 @@ def weft_texts(weft, checkpoint, prompts, options, max_tokens):
 
 
 def peer_text(model, ids, options, max_tokens, end):
-    """The tokens after the prompt without the end token, and the score of a beam."""
+    """The tokens after the prompt without the end token, whether the text ended, the score of a beam, and the scores of each step."""
     out = model.generate(torch.tensor([ids]), attention_mask=torch.ones(1, len(ids), dtype=torch.long), do_sample=False,
                          max_new_tokens=max_tokens, eos_token_id=end, pad_token_id=end, return_dict_in_generate=True,
                          output_scores=True, **options)
@@ -57,7 +57,7 @@ def peer_text(model, ids, options, max_tokens, end):
 
 
 def difference(ours, peer, ended, score, scores, end):
-    """None where the texts are equal, else how far apart the two choices were."""
+    """None if the texts are equal, else how far apart the two choices were."""
     mine = ours["tokens"] + ([end] if ours["ending"] == "end" else [])
     theirs = peer + ([end] if ended else [])
     if mine == theirs:

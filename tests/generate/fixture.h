@@ -6,7 +6,7 @@
 
 namespace weft::test {
 
-// A translation model of two steps, of letters and digits, with 12 positions.
+// A translation model trained for two steps on letters and digits, with 12 positions.
 struct TranslationRun : testing::Test {
   void SetUp() override {
     std::string pairs;

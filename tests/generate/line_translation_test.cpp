@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text that is translated as it comes, and translations that are scored: output beside input whatever is in a line, the
-// same whatever the batches and ranks.
+// Text is translated as it arrives, and translations are scored: one output for each input line whatever is in it,
+// the same whatever the batches and ranks.
 #include "generate/line_translation.h"
 
 #include <gmock/gmock.h>
@@ -21,11 +21,11 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 struct LineTranslation : TranslationRun {
-  // What comes of `lines`, read `batch` at a time, on dp ranks.
+  // The translations of `lines`, read `batch` at a time, on dp ranks.
   struct Result {
     TranslatedLines done;
     std::vector<NBest> found;
-    std::vector<std::string> texts;  // the best of each line
+    std::vector<std::string> texts;  // the best text of each line
     size_t batches = 0;
   };
   Result translate(const std::vector<std::string>& lines, const SearchConfig& search, size_t batch, int dp = 1,
@@ -94,7 +94,7 @@ TEST_F(LineTranslation, BlankLinesAreEmptySources) {
 }
 
 TEST_F(LineTranslation, ALineThatIsTooLongFollowsThePolicy) {
-  const std::string much(30, 'a'), fits(10, 'a');  // with both specials 12 tokens
+  const std::string much(30, 'a'), fits(10, 'a');  // fits: 12 tokens with both specials
   const SearchConfig greedy{.method = SearchMethod::Greedy};
   const Result cut = translate({"ab", much, fits}, greedy, 2);
   EXPECT_EQ(cut.done.too_long, 1);
@@ -127,7 +127,7 @@ TEST_F(LineTranslation, BeginsWithItsPrefix) {
   }
 }
 
-// Of characters a text has one row of tokens, so that what was found can be asked for by its text.
+// A text of characters has one row of tokens, so its search result can be scored from the text alone.
 TEST_F(LineTranslation, RescoringEqualsTheScoresOfTheSearch) {
   const std::vector<std::string> lines = {"ab 1", "", "ab 22", "b"};
   const SearchConfig search{.beam = 3, .length_penalty = 0.6, .max_length_extra = 4};
@@ -142,7 +142,7 @@ TEST_F(LineTranslation, RescoringEqualsTheScoresOfTheSearch) {
       for (size_t i = 0; i < lines.size(); ++i) {
         const Hypothesis& found = result.found[i][0];
         EXPECT_EQ(scored[i].tokens, found.tokens);
-        if (found.ending == Ending::MaxLength) continue;  // that was without an end token
+        if (found.ending == Ending::MaxLength) continue;  // a cut text has no end token in its score
         ended += found.ending == Ending::EndToken;
         EXPECT_EQ(scored[i].log_probability, found.log_probability) << i;
         EXPECT_EQ(scored[i].score, found.score);
@@ -161,7 +161,7 @@ TEST_F(LineTranslation, RescoringIsALogProbability) {
     const auto of = [&](const std::string& source, const std::string& target) {
       return rescore(generator, {source}, {target}, {}, 6).at(0);
     };
-    const std::string most(11, 'a');  // beside the start token; the end token is not fed
+    const std::string most(11, 'a');  // with the start token it fills the positions; the end token is not fed
     const RescoredPair pair = of("ab", most);
     EXPECT_EQ(pair.token_log_probabilities.size(), 12u);
     EXPECT_LT(pair.log_probability, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text that is shown while it grows, and the strings that end it.
+// Text that is shown while it grows, and the stop strings that end it.
 #include "generate/text_stream.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ TEST(TextStream, ShowsWholeCharactersAndLosesNothing) {
   std::string shown;
   for (size_t n = 1; n <= tokens.size(); ++n) {
     const std::string piece = stream.grow(std::span(tokens).first(n));
-    if (n <= 10) EXPECT_TRUE(is_utf8(piece)) << n;  // up to the z all of it is valid
+    if (n <= 10) EXPECT_TRUE(is_utf8(piece)) << n;  // all bytes up to the z are valid
     shown += piece;
   }
   EXPECT_EQ(shown, text.substr(0, text.size() - 1));  // the last byte may begin a longer character
@@ -44,7 +44,7 @@ TEST(TextStream, HoldsBackWhatMayBeginAStopString) {
   EXPECT_EQ(stream.finish("one\n\ntwo"), "o");
 }
 
-// Against the text as a whole, for tokens of any length.
+// The result must be that of a search in the whole text, for tokens of any length.
 TEST(StopStrings, AreFoundWhenTheLastTokenCompletesThem) {
   const std::vector<std::string_view> corpus{"ab abc abcab cab b a abcabcab abc ab cabca bc abab"};
   const TokenizerPtr tokenizer = train_tokenizer({.kind = TokenizerKind::Bpe, .merges = 12}, corpus, 1);
@@ -59,7 +59,7 @@ TEST(StopStrings, AreFoundWhenTheLastTokenCompletesThem) {
       const bool expected = tokenizer->decode(std::span(tokens).first(n)).find(stops[0]) != std::string::npos;
       ASSERT_EQ(ends_in_stop(*tokenizer, std::span(tokens).first(n), stops), expected) << text << " " << stops[0];
       found += expected;
-      if (expected) break;  // a search goes no further
+      if (expected) break;  // a search stops here
     }
   }
   EXPECT_EQ(found, 500);

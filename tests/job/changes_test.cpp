@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What another value of each key affects on resume: as the fields say, and training where they say nothing.
+// A change of each key affects on resume what its field declares, or training if the field declares nothing.
 #include "job/changes.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 using namespace test;
 
-// tests/job/affects.txt lists every key with what it affects, so that a change of a declaration is seen as one. With
+// tests/job/affects.txt lists every key with what it affects, so that a changed declaration is noticed. With
 // WEFT_UPDATE_DOCS in the environment the test writes the list instead.
 TEST(Affects, TheListIsWhatTheDeclarationsSay) {
   constexpr EnumTable<Affects, std::string_view> kWords = {
@@ -69,7 +69,7 @@ TEST(Affects, IsTrainingWhereNeitherFieldNorSectionSays) {
 
 TEST(Affects, AKeyThatNoFieldDeclaresIsTakenForOneOfTraining) { EXPECT_TRUE(changes_training("train.of_tomorrow")); }
 
-// Whatever can differ between two jobs is in the list: config_changes() gives no other keys.
+// Every difference between two jobs is a key of the list: config_changes() gives no other keys.
 TEST(Affects, EveryDifferenceOfJobsIsAKeyOfTheList) {
   const std::string list = "\n" + read_file(source_dir() / "tests" / "job" / "affects.txt");
   JobConfig other;

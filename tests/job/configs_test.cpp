@@ -37,7 +37,7 @@ TEST(Configs, EveryFileLoadsAndPassesItsChecks) {
       continue;
     }
     ++jobs;
-    if (file.parent_path().filename() == "finetune") {  // its checkpoint is nowhere yet, and tells what it leaves out
+    if (file.parent_path().filename() == "finetune") {  // no checkpoint exists yet to give what the file leaves out
       EXPECT_NO_THROW(read_config<JobConfig>(file.string())) << file;
       EXPECT_THROW(load_job(file.string()), DataError) << file;
       continue;

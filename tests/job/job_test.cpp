@@ -213,7 +213,7 @@ TEST(Job, AllContradictionsComeAtOnce) {
   }
 }
 
-// Of a key that is not there its section's, and of what an override says the override's.
+// A missing key is placed at its section, and a key of an override at the override.
 TEST(Job, ContradictionsOfAFileHaveTheirPlace) {
   const Scratch scratch;
   const std::string yaml =

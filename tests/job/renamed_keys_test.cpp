@@ -18,7 +18,7 @@ namespace {
 
 using namespace test;
 
-// As a checkpoint of an earlier version stores it.
+// The job as a checkpoint of an earlier version stores it.
 const std::string kOld = R"(name: old
 task: translation
 data:

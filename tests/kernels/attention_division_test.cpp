@@ -48,7 +48,7 @@ class AttentionDivision : public testing::TestWithParam<DType> {};
 
 // Lengths beyond a task's run of queries and of keys: threads share them, one thread does not.
 TEST_P(AttentionDivision, DoesNotChangeABit) {
-  // On a CUDA device host threads divide nothing: it draws another order of blocks, which are smaller.
+  // Host threads divide no work of a CUDA device: there the order of blocks changes, and blocks are smaller.
   const std::vector<int> threads_of_others = operations_on_cuda() ? std::vector{1} : std::vector{3, 4, 7};
   const int32_t longest = operations_on_cuda() ? 140 : 530;
   const auto cross = [&](AttentionCase& c) {

@@ -83,7 +83,7 @@ TEST_P(AttentionEdge, AKeyOrValueBehindTheMaskIsNotRead) {
     for (const auto& [bad, value_too] :
          {std::pair{kNan, true}, {kInfinity, true}, {kNan, false}, {-kInfinity, false}}) {
       AttentionRun run(what());
-      // In the last group: only its value, or only its key.
+      // Poisons one row of the last group: either its value or its key.
       const int64_t group = run.qkv.columns() - group_width(), at = group + key_begin() + (value_too ? width : 0);
       poison(run.qkv, row, at, at + width, bad);
       run.forward(), run.backward();

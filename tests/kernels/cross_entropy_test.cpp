@@ -190,7 +190,7 @@ TEST_P(CrossEntropyOf, TheOneOperationIsTheFour) {
       EXPECT_TRUE(close(w.nll, losses(context, s, p.targets, 0, c.valid), tolerance(logits)));
       const Tensor d = gradient(context, c, exact, s, context.empty(exact.logits.shape(), DType::F64));
       EXPECT_TRUE(close(w.dlogits, d, tolerance(dlogits))) << name(dlogits);
-      // Without a gradient it leaves the logits as they are.
+      // Without a gradient, cross_entropy() leaves the logits as they are.
       const Tensor before = copy(context, p.logits), loss = context.empty({c.rows}, logits);
       cross_entropy(
           context,

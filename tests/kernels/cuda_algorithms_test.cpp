@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The choice of algorithms for matrix products on a CUDA device: they are measured, kept, and adopted by another
-// engine. Each algorithm of the simulated device has its own time and its own order of sums.
+// Matrix products on a CUDA device choose their algorithms: the engine measures and keeps them, and another engine
+// adopts them. Each algorithm of the simulated device has its own time and its own order of sums.
 #include <cuda_runtime_api.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -79,7 +79,7 @@ class Algorithms : public testing::Test {
  protected:
   Algorithms() { engine.set_options(kMeasured); }
 
-  // The number of products that an engine puts into its stream, from the simulator's clock: each takes more than 5 us.
+  // The time that work takes in the stream, by the simulator's clock: each product takes more than 5 us.
   double microseconds(const std::function<void()>& work) const {
     Event before(0, Event::Kind::Time), after(0, Event::Kind::Time);
     stream.record(before);
@@ -209,7 +209,7 @@ TEST_F(Algorithms, AnotherEngineTakesOverWhatWasMeasured) {
   EXPECT_EQ(products(heir.tuned()).size(), 2u);
 }
 
-// Makes each algorithm the fastest in turn: each gives different bits.
+// Makes each algorithm the fastest one once: each gives different bits.
 TEST_F(Algorithms, WhatIsTakenOverIsWhatRuns) {
   const Trial trial(32);
   const std::vector<float> fastest = trial.run(engine);

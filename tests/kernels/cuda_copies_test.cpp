@@ -114,7 +114,7 @@ class CudaSnapshot : public CudaCopies {
 
 TEST_F(CudaSnapshot, HoldsTheValuesFromBeforeTheNextWrite) {
   const Tensor a = on_device(numbers(1)), b = on_device(numbers(200));
-  add_scaled(cuda, a, 1, b);  // queued before: seen
+  add_scaled(cuda, a, 1, b);  // queued before the copy: the copy has its result
   const auto snapshot = copy({a, b});
   await_snapshots(cuda);
   fill(cuda, a, 0);

@@ -92,7 +92,7 @@ TEST_F(CudaGraphs, ReleaseTheirMemoryWithTheLastGraph) {
   EXPECT_EQ(cuda.memory().use().lent, before);
 }
 
-// A step's values as they are when the update is launched.
+// A graph's update reads the step's values at each launch, not at the capture.
 TEST_F(CudaGraphs, AnUpdateReadsTheStepFromItsMirror) {
   const SharedUpdateSpans spans = share_update_spans(cuda, {0}, {0.0}, {1.0});
   const Tensor parameter = filled(1), gradient = filled(1), buffer = filled(0);

@@ -17,7 +17,7 @@ struct TrafficCase {
   friend void PrintTo(const TrafficCase& c, std::ostream* out) { *out << name(c.dtype) << " " << c.width; }
 };
 
-// Runs operations on tensors of one dtype and width and holds every kernel that they launch, each by itself, to the
+// Runs operations on tensors of one dtype and width, and checks every kernel that they launch, each by itself, by the
 // rules of expect_whole_requests().
 class CudaTraffic {
  public:
@@ -66,14 +66,14 @@ class CudaTraffic {
   Context context_;
   StepState state_;
   std::set<std::string> ran_;
-  cuda_device::CountsByKernel before_;  // this operation
-  uint64_t sectors_ = 0;                // that the last operation moved
+  cuda_device::CountsByKernel before_;  // the counts before this operation
+  uint64_t sectors_ = 0;                // the sectors that the last operation moved
 };
 
-// A kernel that moves so little, or has so many numbers of rows beside them, that the rule of 90 % is not for it.
+// A kernel that moves so few bytes, or so many numbers of rows beside them, that the rule of 90 % does not apply.
 struct Exempt {
   const char* kernel;
-  double share;  // that 16-byte requests have of its sectors at least
+  double share;  // the least part of its sectors that 16-byte requests move
   const char* why;
 };
 std::span<const Exempt> exempt_kernels();
@@ -81,7 +81,7 @@ std::span<const Exempt> exempt_kernels();
 // "attention_forward" of "attention_forward<float, 64>"
 std::string family_of(const std::string& kernel);
 
-// Their families, all of them.
+// The families of all kernels of the program.
 std::set<std::string> kernels_of_the_program();
 
 }  // namespace weft::test

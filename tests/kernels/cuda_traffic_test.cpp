@@ -33,7 +33,7 @@ TEST_P(VocabularyTraffic, ChooseTokens) { CudaTraffic(GetParam()).choose_tokens(
 INSTANTIATE_TEST_SUITE_P(Vocabularies, VocabularyTraffic,
                          testing::Values(TrafficCase{DType::F32, 50304}, TrafficCase{DType::BF16, 50304}), name_of);
 
-// Every kernel is counted: the operations above run all of them.
+// Every kernel is checked: the operations above run all of them.
 TEST(CudaTraffic, EveryKernelIsHeldToTheRules) {
   CudaTraffic rows({DType::BF16, 768}), vocabulary({DType::BF16, 50304});
   rows.residual_norm(), rows.embed(), rows.rows_and_columns(), rows.optimizer(), rows.activations();

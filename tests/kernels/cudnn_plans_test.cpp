@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuDNN's real plans, built with the functions that a job uses, for devices that are not there: what cuDNN refuses here
-// it refuses on the device. No number is computed. cuDNN takes a description of a device in JSON, a format of its own.
+// cuDNN's real plans, built with the functions that a job uses, for absent devices: what cuDNN refuses here it refuses
+// on the device. No number is computed. cuDNN takes a description of a device in JSON, in its own format.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -49,7 +49,7 @@ class CudnnPlans : public testing::TestWithParam<DescribedDevice> {
     return build_cudnn_plan(windows, target_)->workspace();
   }
 
-  // Forward and backward are agreed on, and work in what is documented: backward's sums of one order keep a bf16 matrix
+  // Both directions have plans whose workspace is as documented: backward, with sums of one order, keeps a bf16 matrix
   // of all pairs of a query and a key, in whole tiles of 128.
   void expect_plans(const AttentionWindows& w) const {
     const auto tiles = [](int64_t length) { return (length + 127) / 128 * 128; };

@@ -74,7 +74,7 @@ TEST(DropoutMask, SlicesReassemble) {
   for (const int64_t cut : {1, 7, 8, 127, 128, 129, 255, 399}) {
     std::vector<float> parts = s.row(1, 0, cut);
     const std::vector<float> by_begin = s.row(1, cut, 400 - cut);
-    s.dropout.first_channel = cut;  // a tensor-parallel shard
+    s.dropout.first_channel = cut;  // the beginning of a tensor-parallel shard
     EXPECT_EQ(s.row(1, 0, 400 - cut), by_begin);
     s.dropout.first_channel = 0;
     parts.insert(parts.end(), by_begin.begin(), by_begin.end());

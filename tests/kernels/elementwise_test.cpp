@@ -73,7 +73,7 @@ TEST(Elementwise, ConversionRoundsToNearestEvenAndKeepsSpecials) {
   for (const double v : values(copy_as(context, nan, DType::BF16))) EXPECT_TRUE(std::isnan(v));
 }
 
-// Between the dtypes that models compute in, from and to any offset of a buffer.
+// Conversions between the dtypes that models compute in, from and to any offset of a buffer.
 TEST(Elementwise, ConversionsBeginAnywhere) {
   OperationContext context;
   for (const int64_t n : {1, 7, 129, 4097}) {
@@ -171,7 +171,7 @@ TEST(Elementwise, JoinsColumnsAndLeavesPaddingOut) {
   }
 }
 
-// A row of parameters' dtype to rows of the compute dtype, and the other way round.
+// Adds a row of the parameters' dtype to rows of the compute dtype, and the reverse.
 TEST(Elementwise, AddsARowOfAnotherDtype) {
   OperationContext context;
   for (const int64_t columns : {7, 40, 4000}) {

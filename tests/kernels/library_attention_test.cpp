@@ -51,7 +51,7 @@ class NotedPlans : public AttentionPlans {
 
 struct Case {
   std::vector<int32_t> query_offsets = {0, 80, 160};
-  std::vector<int32_t> key_offsets = {};  // cross-attention, unless empty
+  std::vector<int32_t> key_offsets = {};  // for cross-attention; empty for self-attention
   AttentionHeads heads = {3, 1, 16};
   DType dtype = DType::BF16;
   double dropout = 0;
@@ -169,7 +169,7 @@ TEST_F(AttentionLibrary, BackwardIsGivenGradientsAndItsStatisticsBySequence) {
   EXPECT_EQ(elements_between(args.dkv, at.dkey), 0);
   EXPECT_EQ(elements_between(args.dkv, at.dvalue), 16);
   EXPECT_TRUE(notes_.built.back().backward && notes_.built.back().cross && !notes_.built.back().causal);
-  // They lie in the workspace, beside the library's own.
+  // The packed sums are in the workspace, beside the library's own workspace.
   const auto* const packed = static_cast<const float*>(at.log_sum);
   EXPECT_GE(reinterpret_cast<const std::byte*>(packed), notes_.workspaces.back() + kWorkspace);
   EXPECT_LE(reinterpret_cast<const std::byte*>(packed + args.log_sum.elements()),
@@ -228,7 +228,7 @@ TEST_F(AttentionLibrary, AFailingPlanIsAbandoned) {
   notes_.refuse_runs = true;
   EXPECT_FALSE(run(args));
   notes_.refuse_runs = false;
-  EXPECT_FALSE(run(args));  // so that a shape is always computed in the same way
+  EXPECT_FALSE(run(args));  // no plan without one: a shape is always computed in the same way
   EXPECT_EQ(notes_.built.size(), 1);
 }
 

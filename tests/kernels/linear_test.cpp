@@ -166,7 +166,7 @@ TEST_P(Linear, AddingTwiceIsTwiceTheGradient) {
     for (const auto& [name, pair] : outputs(twice, once)) {
       if (name[0] != 'd' || name == "dpre") continue;
       add_scaled(context, copy(context, pair.second), 1, pair.second);
-      // An f32 sum that starts from what is there may round its last bit differently.
+      // An f32 sum that starts from the accumulated value may round its last bit differently.
       const double allowed = dtype == DType::BF16 ? (name == "dx" ? 1e-2 : 1e-5) : dtype == DType::F32 ? 1e-6 : 1e-14;
       EXPECT_TRUE(close(pair.first, pair.second, allowed)) << name << " " << weft::name(dtype);
     }
@@ -278,7 +278,7 @@ TEST(LinearEdges, ActivationAndDropoutRoundOnce) {
   EXPECT_GT(kept, 65 * 150);
 }
 
-// Its slope and dropout in backward are rounded once too; the bias gradient sums the unrounded values. An identity
+// The backward pass rounds slope and dropout once too; the bias gradient sums the unrounded values. An identity
 // weight shows the incoming gradient.
 TEST(LinearEdges, TheGradientBeforeTheActivationRoundsOnce) {
   OperationContext context;

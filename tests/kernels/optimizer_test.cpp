@@ -86,7 +86,7 @@ TEST(Sgd, IsTheFormula) {
 }
 
 TEST(Optimizer, F32AgreesWithF64OnAnyThreads) {
-  constexpr int64_t kMany = 100003;  // several threads' worth, no multiple of a vector
+  constexpr int64_t kMany = 100003;  // work for several threads, and no multiple of a vector
   const StepState s = step_state();
   OperationContext one({}, 1), two({}, 2);
   const Buffers a(one, kMany, DType::F32), b(two, kMany, DType::F32), exact(one, kMany, DType::F64);
@@ -128,7 +128,7 @@ TEST(Optimizer, SpansHaveTheirOwnDecayAndRateAndTheComputeCopyFollows) {
       EXPECT_TRUE(same_bits(whole.p, parts.p));
       EXPECT_TRUE(same_bits(whole.m, parts.m));
       EXPECT_TRUE(same_bits(whole.v, parts.v));
-      const auto still = [&](const Tensor& p) { return p.slice(20000, 49999); };  // its rate is 0
+      const auto still = [&](const Tensor& p) { return p.slice(20000, 49999); };  // the rate of this span is 0
       EXPECT_TRUE(same_bits(still(whole.p), still(Buffers(context, kMany, DType::F32).p)));
       EXPECT_TRUE(same_bits(compute, copy_as(context, whole.p, DType::BF16)));
     }

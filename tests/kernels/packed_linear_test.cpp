@@ -49,8 +49,8 @@ struct Problem {
   }
 };
 
-// Single rows, several rows, rows across the blocks that a panel is multiplied with; one thread, several, more than
-// panels.
+// Single rows, several rows, and rows across the blocks that a panel is multiplied with; one thread, several, and
+// more threads than panels.
 void expect_independent_rows(int64_t rows, int64_t in, int64_t out, const Kind& kind, std::vector<int64_t> counts) {
   OperationContext one;
   const Problem p(one, rows, in, out, kind.dtype);
@@ -129,7 +129,7 @@ TEST(PackedLinear, AgreesWithF64) {
   }
 }
 
-// Whole numbers up to 127 are exact in every format, and an output of zeros stays one.
+// Whole numbers up to 127 are exact in every format, and an output of zeros stays zero.
 TEST(PackedLinear, SmallWholeNumbersAreExact) {
   OperationContext context;
   Problem p(context, 6, 40, 70, DType::F32);

@@ -178,7 +178,7 @@ TEST_P(ResidualNorm, TakesAnUnroundedSum) {
     EXPECT_TRUE(close(a[i].second, e[i].second, tolerance(DType::BF16), floor)) << a[i].first;
   }
   EXPECT_EQ(r.dx.dtype(), DType::BF16);
-  // Rounded once: the nearest bf16.
+  // The sum is rounded once, to the nearest bf16.
   const std::vector<double> sum = values(r.sum), nearest = values(exact.sum);
   for (size_t i = 0; i < sum.size(); ++i) {
     EXPECT_NEAR(sum[i], nearest[i], one_rounding(nearest[i])) << i;

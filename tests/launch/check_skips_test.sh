@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/check_skips.sh on logs as ctest writes them.
+# Tests tests/check_skips.sh on logs as ctest writes them.
 set -euo pipefail
 # shellcheck source=tests/support/shell.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../support/shell.sh"
@@ -13,7 +13,7 @@ cat >expected <<'END'
 without-data:text/a.txt  Reader.*
 always                   Broken.OnPurpose
 END
-log() { # the tests that did not run
+log() { # writes a log with the tests that did not run
   {
     echo '100% tests passed, 0 tests failed out of 30'
     echo
@@ -35,7 +35,7 @@ mkdir data/text
 touch data/text/a.txt # now the data is there: no reason to skip
 log '1 - Reader.ReadsText (Skipped)'
 expect 1 'Reader.ReadsText' -- "${check_skips[@]}"
-# Who runs the tests is a reason too.
+# The user who runs the tests can be a reason too.
 if ((EUID == 0)); then me=root other=user; else me=user other=root; fi
 printf '%s  Root.Only\n%s  Nobody.Else\n' "$me" "$other" >>expected
 log '1 - Root.Only (Skipped)'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What weft says of itself and refuses. usage: command_line_test.sh WEFT
+# Tests what weft prints about itself, and what it refuses. usage: command_line_test.sh WEFT
 set -euo pipefail
 weft=$(realpath "$1")
 # shellcheck source=tests/support/shell.sh
@@ -20,7 +20,7 @@ mapfile -t commands < <(sed -nE '/^Subcommands:/,/^$/s/^  ([a-z]+) .*/\1/p' "$st
 ((${#commands[@]} >= 11)) || fail "only these commands: ${commands[*]}"
 for command in "${commands[@]}"; do
   expect_match 0 'Usage: ' -- "$weft" "$command" --help
-  # What it is for, its options, and an example or what to know besides.
+  # The help has the purpose of the command, its options, and an example or further facts.
   (($(cat "$stdout" "$stderr" | wc -l) >= 6)) || fail "weft $command --help has fewer than six lines"
   expect_match 2 '(no-such-option|is required)' -- "$weft" "$command" --no-such-option
 done

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What users get when text or prepared datasets are wrong, and what they get of datasets that are mixed.
+// The messages of the program when text or prepared datasets are wrong, and its results for mixed datasets.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -40,7 +40,7 @@ TEST_F(Commands, Mixtures) {
   expect({on("train", "[{directory: nowhere}]"), 3, {"nowhere holds no prepared dataset"}});
   must(on("plan", "[{directory: more, weight: 0.5}]"));
   must(on("train", "[{directory: more, weight: 0.5}]"));
-  // The held-out text of both, and of one of them.
+  // The number of held-out targets of both datasets, and of one of them.
   const auto targets = [&](const std::vector<std::string>& more) {
     std::vector<std::string> arguments = {"evaluate", "--checkpoint", "mixed", "--split", "valid", "--json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -49,7 +49,7 @@ TEST_F(Commands, Mixtures) {
     return nlohmann::json::parse(done.out)["perplexity"]["tokens"].get<int64_t>();
   };
   const int64_t one = targets({"--set", "data.mixture=[]"});
-  EXPECT_EQ(targets({}), 2 * one + 1);  // both hold the same text out
+  EXPECT_EQ(targets({}), 2 * one + 1);  // both datasets hold out the same text
   EXPECT_EQ(targets({"--set", "data.directory=more", "--set", "data.mixture=[]"}), one);
   expect({{"evaluate", "--checkpoint", "mixed", "--set", "data.directory=more"}, 2, {"more is mixed with itself"}});
 }
@@ -94,7 +94,7 @@ TEST_F(Commands, MixturesOfPairs) {
       run_weft(scratch_.path(), {"evaluate", "pairs.yaml", "--set", mixture, "--split", "valid", "--json"});
   ASSERT_EQ(done.exit, 0) << done.err;
   const auto report = nlohmann::json::parse(done.out);
-  EXPECT_EQ(report["pairs"], 4);  // two of each
+  EXPECT_EQ(report["pairs"], 4);  // two pairs of each dataset
   EXPECT_EQ(report["references"], "text");
 }
 
@@ -204,7 +204,7 @@ TEST_F(Commands, DatasetsThatDoNotFit) {
   });
 }
 
-// Files of strangers, before anything in them is believed.
+// Files of unknown origin, before anything in them is trusted.
 TEST_F(Commands, NoDepthOfJsonEndsTheProgram) {
   fs::create_directories(scratch_ / "run/checkpoints/step-00000001");
   for (const std::string& deep : deepest_values()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What users get when something is wrong: the exit code of the documentation, a message that says what, where and what
-// to do, nothing half-written, inputs as they were. The program itself is run.
+// The program when something is wrong: the exit code of the documentation, a message that says what, where and what to
+// do, nothing half-written, inputs as they were. The tests run the program itself.
 #include "tests/launch/fixture/commands.h"
 
 #include <sys/resource.h>
@@ -26,7 +26,7 @@ TEST_F(Commands, CommandLine) {
   });
 }
 
-// Two datasets, one of them prepared with the other's tokenizer, and what may be wrong with that.
+// Job files that are wrong, and datasets whose tokenizers do not belong together.
 TEST_F(Commands, JobFiles) {
   scratch_.write("empty.yaml", "");
   scratch_.write("binary.yaml", std::string("name: \0x\n", 9));
@@ -46,7 +46,7 @@ TEST_F(Commands, JobFiles) {
           "wrong.yaml:4:1: name"}},
         {{command, "gpt.yaml", "--set", "nonsense"}, 2, {"nonsense"}},
     });
-    if (std::string_view(command) == "prepare") continue;  // looks at data and tokenizers alone
+    if (std::string_view(command) == "prepare") continue;  // prepare reads only data and tokenizers
     expect_all({
         {{command, "gpt.yaml", "--set", "model.heads=3"}, 2, {"model.heads: 3 does not divide model.width 16"}},
         {{command, "gpt.yaml", "--set", "batch.context_length=9"},
@@ -191,13 +191,13 @@ TEST_F(Commands, TextToTranslateAndContinue) {
       {generate({"--stop", ""}), 2, {"stop_strings is empty"}},
       {generate({"--repetition-penalty", "0"}), 2, {"repetition_penalty"}},
   });
-  // Prompts from a file are the same as from the command line.
+  // Prompts from a file give the same texts as prompts from the command line.
   const std::string greedy = "--temperature=0";
   const std::string by_file = expect({generate({"--prompts", "prompts", greedy}), 0, {}}).out;
   EXPECT_EQ(by_file, expect({generate({"--prompts", "-", greedy}), 0, {}, "the b\n\nthe bo\n"}).out);
   EXPECT_EQ(by_file,
             expect({generate({"--prompt", "the b", "--prompt", "", "--prompt", "the bo", greedy}), 0, {}}).out);
-  // The likeliest next token is what greedy search takes; a text ends before it if it is a stop string.
+  // Greedy search takes the likeliest next token; a text ends before that token if it is a stop string.
   const auto next =
       nlohmann::json::parse(expect({generate({"--prompt", "the b", "--candidates", "1", "--json"}), 0, {}}).out);
   const auto text = [&](std::initializer_list<std::string> more) {
@@ -209,7 +209,7 @@ TEST_F(Commands, TextToTranslateAndContinue) {
   const auto stopped = text({"--stop", next["text"].get<std::string>()});
   EXPECT_EQ(stopped["text"], "");
   EXPECT_EQ(stopped["ending"], "stop_string");
-  EXPECT_EQ(expect({translate, 0, {}, "\nab 1"}).out.substr(0, 1), "\n");  // an empty line translates to one
+  EXPECT_EQ(expect({translate, 0, {}, "\nab 1"}).out.substr(0, 1), "\n");  // an empty line stays empty
 }
 
 TEST_F(Commands, TextToJudge) {
@@ -263,7 +263,7 @@ TEST_F(Commands, NoSpace) {
   EXPECT_EQ(result, ChildResult::Passed);
 }
 
-// What does not fit is known before the first step. The limit leaves room for the model and not for its batch.
+// A step that does not fit is found before the first step. The limit leaves room for the model but not for its batch.
 TEST_F(Commands, NoMemory) {
   prepare_both();
   const auto result = in_child([&] {
@@ -285,7 +285,7 @@ TEST_F(Commands, NoMemory) {
   EXPECT_EQ(result, ChildResult::Passed);
 }
 
-// What `weft inspect` shows of where a checkpoint comes from.
+// Decoding with weights of another format changes probabilities a little; f32 changes nothing for an fp32 model.
 TEST_F(Commands, WeightsOfAnotherFormat) {
   train_both();
   expect_all({

@@ -4,14 +4,14 @@
 # shellcheck source=tests/support/shell.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../support/shell.sh"
 
-# Open MPI refuses root unless told. A thread a rank: the tests compare bits, and share the machine with other tests.
+# Open MPI refuses to run as root by default. One thread a rank: the tests compare bits, and share the machine with others.
 if ((EUID == 0)); then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
 export OMP_NUM_THREADS=1
 
 # on_ranks RANKS COMMAND...: more ranks than processors are allowed, and none is bound to one.
 on_ranks() { mpirun --oversubscribe --bind-to none -np "$1" "${@:2}"; }
 
-# of_rank RANK PROCESS...: the one that mpirun has started as that rank; fails where none is.
+# of_rank RANK PROCESS...: the process that mpirun started as that rank; fails if there is none.
 of_rank() {
   local process
   for process in "${@:2}"; do
@@ -22,7 +22,7 @@ of_rank() {
   return 1
 }
 
-# checksums CHECKPOINT...: of what its files hold, a line a buffer's array and one with the checksums of its blocks.
+# checksums CHECKPOINT...: checksums of its files: for each array a line with its buffer, and a line with those of its blocks.
 checksums() {
   local checkpoint
   for checkpoint in "$@"; do
@@ -30,7 +30,7 @@ checksums() {
   done
 }
 
-# Jobs in the background end with the script that began them: a reader of its output would wait for theirs.
+# Jobs in the background end with the script that began them: a reader of its output would wait for their output too.
 end_jobs() {
   local job
   for job in $(jobs -p); do

@@ -10,7 +10,7 @@ rm -rf "$scratch" && mkdir -p "$scratch"
 log=$scratch/log
 shown=("$log")
 
-# configure STATUS [cmake arguments]: what it prints is in $log.
+# configure STATUS [cmake arguments]: runs cmake, expects the status, and writes the output to $log.
 configure() {
   local expected=$1 status=0
   shift
@@ -18,7 +18,7 @@ configure() {
   same "exit status of cmake $*" "$expected" "$status"
 }
 
-# What weft needs, with the setting that hides it and the one that a message must name.
+# The dependencies of weft, each with the setting that hides it and the setting that a message must name.
 hide=() names=()
 while read -r name setting named; do
   names+=("$name:$named")
@@ -47,14 +47,14 @@ for entry in "${names[@]}"; do
   [[ -n $packages ]] || fail "launch/packages.txt does not say what brings $name"
   contains "the line for $name" "$line" "install $packages (Debian)" "$option"
 done
-# cmake looks for each library of the list.
+# cmake looks for each library in the list.
 while IFS=: read -r entry _; do
   name=${entry##* }
   case $name in C++ | CMake | Ninja | git | zstd) continue ;; esac
   matches "$log" "^weft needs $name: "
 done < <(grep -E '^[a-z0-9]' launch/packages.txt)
 
-# A library that is there but broken, beside others that are missing.
+# A library that is there but broken, while others are missing.
 mkdir -p "$scratch/prefix/include" "$scratch/prefix/lib"
 echo '#error not the oneDNN that you want' >"$scratch/prefix/include/dnnl.hpp"
 configure 1 "${hide[@]}" -DoneDNN_ROOT="$scratch/prefix"
@@ -64,13 +64,13 @@ configure 1 "${hide[@]}" -DoneDNN_ROOT="$scratch/prefix"
 matches "$log" '^weft needs oneDNN: found, but its test program does not compile'
 matches "$scratch/build/probes/oneDNN/output.txt" 'not the oneDNN that you want'
 
-# One is missing: one line; and the same folder is good again once it is there.
+# One library is missing: one line; the same build folder configures again once the library is there.
 configure 1 -U'*_ROOT' -U'CMAKE_DISABLE_FIND_PACKAGE_*' -DxxHash_ROOT=/nonexistent
 matches "$log" '^weft needs ' 1
 matches "$log" '^weft needs xxHash: xxhash.h is not found in /nonexistent; '
 configure 0 -UxxHash_ROOT
 
-# zstd: done without, and said so; insisted on, where it is not.
+# zstd: without it, the build says so; required but missing, it is an error.
 configure 0 -Dzstd_ROOT=/nonexistent
 matches "$log" 'weft: without zstd \(zstd.h is not found in /nonexistent\)'
 configure 1 -DWEFT_ZSTD=ON
@@ -79,7 +79,7 @@ configure 0 -DWEFT_ZSTD=OFF -Uzstd_ROOT
 matches "$log" 'weft: without zstd \(-DWEFT_ZSTD=OFF\)'
 configure 0 -UWEFT_ZSTD
 
-# CUDA: an unknown choice; without; and insisted on where there is no compiler for it.
+# CUDA: an unknown choice; a build without it; and required, but without a compiler for it.
 configure 1 -DWEFT_CUDA=perhaps
 matches "$log" '-DWEFT_CUDA=perhaps: say AUTO, ON or OFF'
 configure 0 -DWEFT_CUDA=OFF
@@ -90,7 +90,7 @@ if [[ ! -e /usr/bin/nvcc && ! -e /bin/nvcc ]]; then
   PATH=/usr/bin:/bin configure 0 -DWEFT_CUDA=AUTO -U'CMAKE_CUDA_*'
   matches "$log" 'weft: CPU only \(no CUDA compiler is found\)'
 fi
-# A toolkit as Python wheels lay it out: libraries in lib/, without the names that linkers look for.
+# A toolkit as Python wheels install it: libraries in lib/, without the names that linkers look for.
 if nvcc=$(command -v nvcc); then
   toolkit=$(dirname "$(dirname "$(readlink -f "$nvcc")")") wheels=$scratch/wheels
   mkdir -p "$wheels/lib"

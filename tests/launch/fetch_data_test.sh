@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/fetch_data.sh on files of this machine: right ones arrive, wrong ones leave nothing. usage: ... SCRATCH
+# Tests tests/fetch_data.sh on files of this machine: right ones arrive, wrong ones leave nothing. usage: ... SCRATCH
 set -euo pipefail
 scratch=$1
 # shellcheck source=tests/launch/common.sh
@@ -18,7 +18,7 @@ sha() { sha256sum <"$1" | cut -d ' ' -f 1; }
   echo "$(sha source/packed.txt) a/packed.txt.gz file://$PWD/source/packed.txt gzip"
 } >list
 fetch=("$root/tests/fetch_data.sh" --list "$PWD/list")
-fails() { ! "$@"; } # with any exit status but 0
+fails() { ! "$@"; } # the command has an exit status other than 0
 
 WEFT_TEST_DATA='' expect 0 -- fails "${fetch[@]}" # there is no folder
 expect 0 -- "${fetch[@]}" "$PWD/data"
@@ -27,7 +27,7 @@ zcat data/a/packed.txt.gz >unpacked
 same_files "a packed file" unpacked source/packed.txt
 same "who may read it" 644 "$(stat -c %a data/a/plain.txt)"
 rm source/plain.txt
-expect 0 -- "${fetch[@]}" "$PWD/data" # what is there is not fetched again
+expect 0 -- "${fetch[@]}" "$PWD/data" # a file that is there is not fetched again
 same "files that are there" 2 "$(cat "$stdout" "$stderr" | grep -c 'is there')"
 expect 0 -- "${fetch[@]}" --from "file://$PWD/data" "$PWD/mirrored"
 same_files "a mirror's file, packed as it is kept" mirrored/a/packed.txt.gz data/a/packed.txt.gz

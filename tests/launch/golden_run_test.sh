@@ -6,23 +6,23 @@
 #
 # They were made with that revision in a copy of the folder with job.yaml and the three texts:
 #   weft prepare job.yaml && mpirun -np 4 weft train job.yaml
-# Of the run, the checkpoint of step 400 was kept and the metrics up to it; losses.json holds the losses of the 20 steps
+# Of the run, the checkpoint of step 400 was kept, and the metrics up to it; losses.json holds the losses of the 20 steps
 # that followed, evaluated.json what `weft evaluate job.yaml --checkpoint ... --split test --set train.precision=fp32`
-# printed, translated.txt what `weft translate --checkpoint run --beam 2` made of the first column of test.tsv.
+# printed, translated.txt what `weft translate --checkpoint run --beam 2` printed for the first column of test.tsv.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 weft=$1 scratch=$2
 source "$here/common.sh"
 
-# begin NAME: a fresh copy to work in, with the job of today beside the old one.
+# begin NAME: makes a fresh copy to work in, with the job of today beside the old one.
 begin() {
   begin_in "$scratch/$1"
   cp -r "$here/golden/run-v1/." .
   cp "$here/golden/job-today.yaml" today.yaml
 }
 
-# compare_losses BOUND: the losses of this run's steps with those of losses.json, "STEP": LOSS a line; all twenty, each
-# within the bound, relative.
+# compare_losses BOUND: compares the losses of this run's steps with those of losses.json, "STEP": LOSS a line; all twenty
+# must be within the relative bound.
 compare_losses() {
   join <(sed -nE 's/.*"event":"train","step":([0-9]+),.*"loss":([0-9.e+-]+),.*/\1 \2/p' run/metrics.jsonl | sort) \
     <(sed -nE 's/^"([0-9]+)": ([0-9.e+-]+),?$/\1 \2/p' losses.json | sort) |
@@ -43,12 +43,12 @@ begin read
 awk -v a="$(number nll json)" -v b="$(number nll evaluated.json)" -v m="$(number tokens json)" \
   -v n="$(number tokens evaluated.json)" 'BEGIN { d = (a - b) / b; exit !(m == n && d < 1e-5 && d > -1e-5) }' ||
   fail "evaluated: $(cat json), expected $(cat evaluated.json)"
-# Products in bf16 round differently on other processors, and a text may then go another way from some token on.
+# Products in bf16 round differently on other processors, and a text may then differ from some token on.
 cut -f1 test.tsv | "$weft" translate --checkpoint run --beam 2 >texts
 same=$(paste -d'\t' texts translated.txt | awk -F'\t' '$1 == $2 && $1 != ""' | wc -l)
 ((same >= 5)) || fail "only $same of 8 texts are what they were: $(cat texts)"
 
-# The dataset has no text of its targets, so no run goes by the BLEU of its validation split: nothing is written.
+# The dataset has no text of its targets, so no run can select checkpoints by BLEU: nothing is written.
 sed '/^evaluation:$/a\  metric: bleu' today.yaml >bleu.yaml
 place=bleu.yaml:$(grep -n 'metric: bleu' bleu.yaml | cut -d: -f1):3
 for command in 'validate bleu.yaml --ranks 2' 'train bleu.yaml --set parallel.tp=1 --set run_dir=new'; do
@@ -70,7 +70,7 @@ begin layout
 on_ranks 4 "$weft" train today.yaml 2>log || fail "exit $?"
 matches log 'resumed from .*step-00000400 at step 400 of 420'
 matches log 'numerics differ .*attention: not stored, now blocks' 1
-lacks log 'changed since the checkpoint' # renamed keys are no change
+lacks log 'changed since the checkpoint' # a renamed key is no change
 compare_losses 0.02
 
 begin alone

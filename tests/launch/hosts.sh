@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by hosts_test.sh: two hosts on one machine. Each has its own network, name, mounts and shared memory; a pair of
-# virtual interfaces joins them. Everything goes with the shell that sources it.
+# virtual interfaces joins them. Everything ends with the shell that sources it.
 # shellcheck shell=bash
 
-# begin_hosts FOLDER: hosts a and b; what describes them goes into the folder.
+# begin_hosts FOLDER: makes the hosts a and b, and writes their descriptions into the folder.
 begin_hosts() {
   folder=$1 prefix=weft-$$ net=10.77.$((RANDOM % 256))
   declare -gA holder=()
@@ -28,7 +28,7 @@ EOF
   chmod +x "$folder/agent"
 }
 
-# A process holds a host's namespaces, in which others are entered.
+# A process holds a host's namespaces, which other processes enter.
 begin_host() {
   local host=$1
   printf '%s\n' "127.0.0.1 localhost" "$net.1 $prefix-a" "$net.2 $prefix-b" >"$folder/hosts"
@@ -48,10 +48,10 @@ begin_host() {
   return 1
 }
 
-# on_host HOST COMMAND...: runs it there.
+# on_host HOST COMMAND...: runs the command on the host.
 on_host() { "$folder/agent" "$prefix-$1" "$(printf '%q ' "${@:2}")"; }
 
-# Arguments of mpirun for a rank on each host. Nothing but TCP joins them.
+# Arguments of mpirun for a rank on each host. Only TCP joins them.
 host_options() {
   echo --host "$prefix-a:1,$prefix-b:1" --mca plm_rsh_agent "$folder/agent" --mca plm rsh --mca btl tcp,self --mca pml ob1 \
     --mca btl_tcp_if_include "$net.0/24" --mca oob_tcp_if_include "$net.0/24" --oversubscribe --bind-to none -np 2
@@ -64,7 +64,7 @@ end_hosts() {
   end_jobs
   for host in a b; do
     [[ -z ${holder[$host]:-} ]] || kill -KILL "${holder[$host]}" 2>/dev/null || true
-    # The processes still in its network: ranks, mpirun and its daemon.
+    # The processes that are still in the host's network: ranks, mpirun and its daemon.
     ip netns pids "$prefix-$host" 2>/dev/null | xargs -r kill -KILL 2>/dev/null || true
     ip netns delete "$prefix-$host" 2>/dev/null || true
   done

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Training across hosts: two of them on one machine (hosts.sh), a rank on each, joined by TCP alone.
-# usage: hosts_test.sh WEFT SCRATCH CASE; exits 77 where the user may not make hosts
+# usage: hosts_test.sh WEFT SCRATCH CASE; exits 77 if the user may not make hosts
 set -euo pipefail
 weft=$1 scratch=$2 case=$3
 here=$(dirname "${BASH_SOURCE[0]}")
@@ -32,8 +32,8 @@ YAML
 
 shown=("rank-*.log" mpirun.log)
 ends_with() { same "exit status of mpirun" "$1" "$code"; }
-# start [ARGUMENTS]: the job across the hosts, in the background. What each rank says is kept where it says it: over a
-# link that is cut it would not come.
+# start [ARGUMENTS]: starts the job across the hosts, in the background. Each rank's messages stay on its host: over a
+# link that is cut they would not arrive.
 start() {
   # shellcheck disable=SC2046,SC2016 # several words; expands there
   on_host a mpirun $(host_options) -x OMP_NUM_THREADS bash -c 'exec "$0" train job.yaml "$@" 2>rank-$OMPI_COMM_WORLD_RANK.log' \
@@ -58,12 +58,12 @@ wait_for_checkpoint() {
   done
   fail "no checkpoint"
 }
-# The hosts have told each other by then where their ranks are.
+# By then the hosts have sent each other the places of their ranks.
 in_full_run() {
   wait_for_steps 5
   sleep 3
 }
-# ranks: the processes of this run; rank_pid RANK: that one of them.
+# ranks: the processes of this run; rank_pid RANK: the process of that rank.
 ranks() {
   local host process
   for host in a b; do
@@ -78,7 +78,7 @@ rank_pid() {
   mapfile -t processes < <(ranks)
   of_rank "$1" "${processes[@]}" || fail "no process of rank $1"
 }
-# ends_within SECONDS: the whole job; sets code.
+# ends_within SECONDS: waits for the whole job to end; sets code.
 ends_within() {
   local began=$SECONDS
   code=0
@@ -146,7 +146,7 @@ case $case in
     ranks_end_within 60
     tells "rank-0.log" "no progress for .* rank 1 \($prefix-b, pid [0-9]+, no message for"
     tells "rank-1.log" "no progress for .* rank 0 \($prefix-a, pid [0-9]+, no message for"
-    # mpirun itself waits for its daemon on the other host for minutes: the end of the ranks is weft's, this is not.
+    # mpirun itself waits minutes for its daemon on the other host: weft ends the ranks, the test ends mpirun.
     pkill -KILL -P $pid || true
     kill -KILL $pid 2>/dev/null || true
     ;;

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# SIGKILL under mpirun to one random rank of two at random instants of a run that saves after every step. The next
+# SIGKILL under mpirun to one random rank of two, at random instants of a run that saves after every step. The next
 # start always finds a complete checkpoint, no older than the last one committed.
-# usage: kill_save_test.sh WEFT SCRATCH; WEFT_KILLS says how many instants (8)
+# usage: kill_save_test.sh WEFT SCRATCH; WEFT_KILLS: the number of instants (8)
 set -euo pipefail
 weft=$1 scratch=$2 kills=${WEFT_KILLS:-8}
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -24,7 +24,7 @@ YAML
 "$weft" prepare job.yaml 2>/dev/null
 run=$scratch/run
 train() { on_ranks 2 "$weft" train job.yaml --set run_dir="$run" >"log.$1" 2>&1; }
-# The step of the last save that rank 0 has written down.
+# The step of the last save that rank 0 has recorded.
 committed() { grep -a '"event":"save"' "$run/metrics.jsonl" 2>/dev/null | tail -n 1 | sed -nE 's/.*step-0*([0-9]+)".*/\1/p' | grep . || echo 0; }
 ranks() { pgrep -f "^$weft train job.yaml --set run_dir=$run\$"; }
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # A change of layout changes neither losses nor texts, under mpirun: a run begun on one rank resumes from its checkpoint
-# on other layouts, and from theirs on one rank again, with the losses of a run that never changed; translations are the
-# same on any.
+# on other layouts, and from theirs on one rank again, with the losses of a run that never changed; translations are
+# the same on any layout.
 # usage: layout_test.sh WEFT SCRATCH
 set -euo pipefail
 weft=$1 scratch=$2
@@ -17,7 +17,7 @@ task: translation
 name: layouts
 data: {directory: data, format: tsv, train: {files: [corpus/train.tsv.gz]}, valid: {files: [corpus/valid.tsv.gz]},
        test: {files: [corpus/test.tsv.gz]}}
-tokenizer: {kind: bpe, vocabulary: 601, specials: [<s>, </s>], bos: <s>, eos: </s>}   # which 2 does not divide
+tokenizer: {kind: bpe, vocabulary: 601, specials: [<s>, </s>], bos: <s>, eos: </s>}   #   # 2 does not divide it
 model: {encoder_layers: 1, layers: 2, width: 32, heads: 2, ffn: 64, max_length: 120, positions: sinusoidal, tying: all,
         dropout: {embedding: 0.1, residual: 0.1, attention: 0.1}}
 batch: {order: bucketed, tokens: 600, micro_batch_tokens: 250}
@@ -29,7 +29,7 @@ YAML
 "$weft" prepare job.yaml 2>/dev/null
 on 1 train job.yaml --set run_dir=straight >log 2>&1 || fail "the straight run"
 
-# same_losses RUN FIRST: the losses of RUN from step FIRST on are those of the straight run within 1e-3.
+# same_losses RUN FIRST: expects the losses of RUN from step FIRST on to be those of the straight run within 1e-3.
 same_losses() {
   local losses='s/.*"event":"train","step":([0-9]+),.*"loss":([0-9.e+-]+),.*/\1 \2/p'
   join <(sed -nE "$losses" straight/metrics.jsonl | sort) <(sed -nE "$losses" "$1/metrics.jsonl" | sort) |

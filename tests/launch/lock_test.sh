@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Two jobs in one run directory: the second is refused with exit code 6 and harms nothing; one that may wait gets the
+# Two jobs in one run directory: the second is refused with exit code 6 and harms nothing; a job that may wait gets the
 # directory as soon as all ranks of the first are killed.
 # usage: lock_test.sh WEFT SCRATCH
 set -euo pipefail
@@ -24,7 +24,7 @@ YAML
 "$weft" prepare job.yaml 2>/dev/null
 train() { on_ranks 2 "$weft" train job.yaml "$@"; }
 shown=("*.log")
-# Saves so far: 0 while there is no file of metrics yet.
+# The number of saves so far: 0 while there is no file of metrics.
 saves() {
   local count
   count=$(grep -ac '"event":"save"' run/metrics.jsonl 2>/dev/null) || true
@@ -49,17 +49,17 @@ SLURM_JOB_ID=77 expect_match 6 'run belongs to another run: attempt 0, process [
   train --set checkpoint.lock_wait_seconds=0
 before=$(saves)
 wait_for_saves $((before + 3))
-lacks first.log 'was not saved' # the second job does not harm the first one's saves
+lacks first.log 'was not saved' # the second job does not harm the saves of the first
 
 SLURM_JOB_ID=78 train --set train.max_steps=3 --set 'allow_changes=[train.max_steps]' >third.log 2>&1 &
 third=$!
 while kill -0 $third 2>/dev/null && ! grep -q 'waiting for it' third.log; do sleep 0.02; done
 kill -0 $third 2>/dev/null || fail "the third job did not wait"
-# All ranks of the first one at once, and mpirun.
+# Kills all ranks of the first job at once, and mpirun.
 read -r mpirun _ < <(children "$first"; echo)
 read -ra ranks < <(children "$mpirun"; echo)
 kill -KILL "${ranks[@]}" "$mpirun"
 wait "$first" && fail "the first job ended with 0"
 wait $third || fail "the third job ended with $?"
-matches third.log 'nothing to do' # it found the first one's checkpoints
+matches third.log 'nothing to do' # it found the checkpoints of the first job
 echo "one owner at a time; its end frees the directory"

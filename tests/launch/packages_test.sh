@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What launch/common.sh installs, with a dpkg-query, apt-get, sudo, nvcc and python3 that only write down their calls.
+# Tests what launch/common.sh installs, with a dpkg-query, apt-get, sudo, nvcc and python3 that only log their calls.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source tests/support/shell.sh
@@ -26,25 +26,25 @@ same "what is said and done when all is there" '' "$(cat "$work/output" "$work/c
 
 printf 'libdnnl-dev\nninja-build\n' >"$work/missing"
 install_missing_packages launch/packages.txt tests/packages.txt >"$work/output"
-matches "$work/output" 'libdnnl-dev .*oneDNN' # what is missing, and why
-lacks "$work/output" 'zlib1g-dev'             # what is there
+matches "$work/output" 'libdnnl-dev .*oneDNN' # the missing package and its purpose
+lacks "$work/output" 'zlib1g-dev'             # an installed package
 who=$( ((EUID == 0)) || echo 'sudo env .*')
-matches "$work/calls" "^${who:-apt-get }.*install .* ninja-build libdnnl-dev\$" # those alone
+matches "$work/calls" "^${who:-apt-get }.*install .* ninja-build libdnnl-dev\$" # only the missing packages
 if ((EUID == 0)); then lacks "$work/calls" '^sudo'; else matches "$work/calls" '^sudo apt-get update'; fi
 
-# Another list, of what tests alone need.
+# Another list: the packages that only tests need.
 : >"$work/calls"
 printf 'slurmd\nlibdnnl-dev\n' >"$work/missing"
 install_missing_packages tests/packages.txt >"$work/output"
-matches "$work/output" 'slurmd .*Slurm' # what a test needs it for
-matches "$work/calls" 'install .* slurmd$' # what this list names
+matches "$work/output" 'slurmd .*Slurm' # the test that needs it
+matches "$work/calls" 'install .* slurmd$' # only packages of this list
 for script in launch/quickstart.sh launch/test.sh; do
   matches "$script" '^install_missing_packages launch/packages.txt$'
 done
 matches launch/test.sh '^\(\(EUID != 0\)\) \|\| install_missing_packages tests/packages\.txt'
-lacks launch/quickstart.sh 'tests/packages.txt' # what users do not need
+lacks launch/quickstart.sh 'tests/packages.txt' # users need no packages of tests
 
-# A wheel's headers, where CUDA is compiled; nothing fails where they are unavailable.
+# A wheel's headers, if CUDA is compiled; nothing fails if they are unavailable.
 : >"$work/calls"
 wheels=$work/wheels
 # shellcheck disable=SC2016 # expands when the stub runs
@@ -63,9 +63,9 @@ matches "$work/output" 'built without cuDNN'
 [[ ! -e $wheels ]] || fail "something is left of the wheel"
 rm "$work/offline"
 for _ in 1 2; do install_cudnn_frontend "$wheels" >"$work/output"; done
-matches "$work/calls" "pip install .*--target $wheels nvidia-cudnn-frontend==[0-9.]+\$" # a stated version
+matches "$work/calls" "pip install .*--target $wheels nvidia-cudnn-frontend==[0-9.]+\$" # a fixed version
 [[ -d $wheels/include && ! -e $wheels/cudnn ]] || fail "of the wheel not the headers alone are kept"
-matches "$work/calls" pip 2 # one that failed, and one: it is installed once
+matches "$work/calls" pip 2 # one call failed, and one installed it: it is installed once
 
 while read -r name _; do
   [[ -z $name || $name == '#'* ]] && continue

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# weft prepare on several ranks: the bytes that one rank writes, no matter which ranks encode and how often they are killed.
+# weft prepare on several ranks writes the bytes that one rank writes, no matter which ranks encode and how often they are killed.
 # usage: prepare_ranks_test.sh WEFT SCRATCH
 set -euo pipefail
 weft=$(realpath "$1")
@@ -8,14 +8,14 @@ weft=$(realpath "$1")
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 begin_in "$2"
 
-# prepare RANKS JOB DIRECTORY [arguments]
+# prepare RANKS JOB DIRECTORY [arguments]: prepares the job's dataset on RANKS ranks.
 prepare() {
   local command=("$weft" prepare "$2" --set data.directory="$3" "${@:4}")
   (($1 == 1)) || command=(on_ranks "$1" "${command[@]}")
   "${command[@]}"
 }
 
-# Documents of several lines, one of them of two mebibytes; a line that is no JSON, and one that is no UTF-8.
+# Documents of several lines, one of them of two mebibytes; a line that is not JSON, and a line that is not UTF-8.
 awk 'BEGIN {
   srand(1)
   for (i = 0; i < 12000; i++) {
@@ -43,7 +43,7 @@ for ranks in 2 3; do
 done
 refused 0 "prepared already" -- prepare 3 stream.yaml ranks-3
 
-# Pairs: tokenizers of two sides, held-out references, what is too long.
+# Pairs: tokenizers of two sides, held-out references, pairs that are too long.
 awk 'BEGIN {
   srand(2)
   for (i = 0; i < 60000; i++) {
@@ -67,7 +67,7 @@ expect 0 -- prepare 1 pairs.yaml pairs-alone
 refused 0 "3 ranks encoded" -- prepare 3 pairs.yaml pairs-ranks
 same_files "the pairs of three ranks" pairs-alone pairs-ranks
 
-# An error is the same error, wherever the record was encoded: on the second of these batches, which another rank has.
+# An error is the same wherever the record was encoded: here in the second batch, which another rank has.
 { awk 'BEGIN { for (i = 0; i < 30000; i++) print "twenty bytes of text" }'; printf 'not \377 UTF-8\n'; } >bytes.txt
 sed 's/^name: .*/name: chars/; s/^data: .*/data: {directory: chars, format: text, document_delimiter: line,/
      s/^ *bad_records.*/       train: {files: [bytes.txt]}}/; s/^tokenizer: .*/data_tokenizer/' stream.yaml |
@@ -79,7 +79,7 @@ for ranks in 1 3; do
     prepare "$ranks" chars.yaml "chars-$ranks" --set data.tokenizer_file=clean/tokenizer.json
 done
 
-# Killed while ranks encode, and resumed on another number of them.
+# A preparation that is killed while ranks encode is resumed on another number of ranks.
 prepare 3 stream.yaml killed --threads 1 >log 2>&1 &
 until [[ -e killed/train-00002.h5.tmp || -e killed/dataset.json ]]; do sleep 0.01; done
 pkill -KILL -f "data.directory=killed" || true

@@ -46,7 +46,7 @@ for case in KILL:15 KILL:33 KILL:71 USR1:25 TERM:52; do
   while kill -0 $pid 2>/dev/null && (($(steps_done "$run") < at)); do sleep 0.02; done
   read -r mpirun < <(children "$pid")
   read -ra ranks < <(children "$mpirun")
-  [[ $signal != KILL ]] || ranks+=("$mpirun") # and every rank at once
+  [[ $signal != KILL ]] || ranks+=("$mpirun") # and all ranks at once
   kill -"$signal" "${ranks[@]}" 2>/dev/null || true
   code=0
   wait $pid || code=$?
@@ -58,7 +58,7 @@ for case in KILL:15 KILL:33 KILL:71 USR1:25 TERM:52; do
   echo "$case: exit $code, resumed $(grep -oE 'at step [0-9]+' "$run.log" | head -1), same bits"
 done
 
-# A finished run has nothing to do, and a checkpoint that is not there is an error.
+# A finished run has nothing to do, and a checkpoint that does not exist is an error.
 expect 0 'nothing to do: step 120 of 120' -- on_ranks 2 "$weft" train job.yaml --set run_dir=straight
 refused 3 'no such checkpoint directory' -- "$weft" train job.yaml --set run_dir=nowhere --resume nowhere/step-1
 echo "all runs end in the same weights"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# weft score on files of three lines, whose figures sacreBLEU 2.6.0 gave, and jiwer 4.0.0 the last.
+# weft score on files of three lines, with the figures that sacreBLEU 2.6.0 gave (jiwer 4.0.0 for the character error rate).
 # usage: score_test.sh WEFT SCRATCH
 set -euo pipefail
 weft=$(realpath "$1")
@@ -9,7 +9,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 begin_in "$2"
 shown=(out)
 
-# field KEY [FILE]: of JSON, as it was printed
+# field KEY [FILE]: the printed value of a key of JSON
 field() { sed -nE "s/^ *\"$1\": (.*[^,]),?$/\1/p" "${2:-out}"; }
 
 printf '%s\n' 'The cat sat on the mat.' 'A dog ran home today.' 'It rained, all day long.' >a.txt
@@ -17,7 +17,7 @@ printf '%s\n' 'The cat is on the mat.' 'The dog ran home today.' 'It rained all 
 printf '%s\n' 'The cat sat on a mat.' 'The dog ran home today.' 'It rained, all day.' >ref.txt
 printf '%s\n' 'A cat sat on the mat.' 'A dog ran home.' 'It rained all day long.' >ref2.txt
 
-# Text.
+# Text output.
 "$weft" score --hypotheses a.txt --reference ref.txt --metrics bleu chrf chrf++ ter cer >out
 same "all metrics" "BLEU chrF2 chrF2++ TER CER" "$(sed -E 's/\|.*//' out | paste -sd' ')"
 cat >expected <<'EXPECTED'
@@ -45,7 +45,7 @@ same "gzip from a pipe" "$expected" "$(score <a.txt.gz)"
 sed 's/$/\r/' a.txt >crlf.txt
 same "carriage returns" "$expected" "$(score --hypotheses crlf.txt)"
 
-# JSON.
+# JSON output.
 "$weft" score --hypotheses a.txt --reference ref.txt --reference ref2.txt --json >out
 same "its name" '"BLEU"' "$(field name)"
 same "its score" "97.64" "$(field score | cut -c1-5)"
@@ -55,18 +55,18 @@ same "systems" '"Baseline: a.txt" "b.txt"' "$(field system | paste -sd' ')"
 same "the baseline is not compared with itself" null "$(field p_value | head -n 1)"
 [[ $(field p_value | tail -n 1) =~ ^(0\.[0-9]+|1\.0)$ ]] || fail "no p"
 
-# Systems compared.
+# Systems are compared.
 paired() { "$weft" score --reference ref.txt --metrics bleu ter --paired-bs --samples 200 "$@"; }
 paired --hypotheses a.txt --hypotheses b.txt >out
 tells out 'Baseline: a.txt .*μ = .*b.txt .*\(p = [01]\.[0-9]{4}\)'
 same "the same lines are drawn again" "$(cat out)" "$(paired --hypotheses a.txt --hypotheses b.txt)"
-# Systems that say the same have the same mean and interval: both were drawn the same lines.
+# Systems with the same translations have the same mean and interval: the same lines were drawn for both.
 paired --hypotheses a.txt --hypotheses crlf.txt >out
 same "the same lines for all systems" "$(sed -nE 's/^Baseline: a.txt  .*(μ[^)]*).*\(μ.*/\1/p' out)" \
   "$(sed -nE 's/^crlf.txt  *[0-9.]+ \((μ[^)]*).*/\1/p' out)"
 matches out μ 2
 
-# What cannot be scored: one message, and no figures.
+# Files that cannot be scored: one message, and no figures.
 refused_score() {
   refused "$1" "$2" -- "$weft" score "${@:3}"
   same "standard output" '' "$(<"$stdout")"

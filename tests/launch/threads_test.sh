@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# How many threads ranks take, under mpirun: where several share a restricted mask, they divide it.
+# Counts the threads that ranks take under mpirun: ranks that share a restricted mask divide it.
 # usage: threads_test.sh WEFT
 set -euo pipefail
 weft=$1
 # shellcheck source=tests/launch/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 unset OMP_NUM_THREADS
-# doctor RANKS LINE...: what `weft doctor` prints on that many ranks; `under` is the rest of the command line before it,
-# `inside` what starts each rank.
+# doctor RANKS LINE...: expects these lines of `weft doctor` on that many ranks; `under` is the command line before it,
+# `inside` the command that starts each rank.
 under=() inside=()
 doctor() {
   local lines=("${@:2}")
@@ -25,17 +25,17 @@ doctor 1 "rank 0 +[^ ]+: $all threads, processors .*"
 half=$((all / 2 > 0 ? all / 2 : 1))
 doctor 2 "rank 0 +[^ ]+: $half threads, .*" "rank 1 +[^ ]+: $half threads, .*"
 
-# One processor for the whole job, as a pinned container gives it: one thread a rank, whatever the machine has.
+# One processor for the whole job, as in a pinned container: one thread a rank, whatever the machine has.
 under=(taskset -c "$first")
 doctor 2 "rank 0 +[^ ]+: 1 threads, processors $first" "rank 1 +[^ ]+: 1 threads, processors $first"
 
 if ((all >= 2)); then
-  # Two for the whole job.
+  # Two processors for the whole job.
   second=${processors[1]}
   under=(taskset -c "$first,$second")
   doctor 2 "rank 0 +[^ ]+: 1 threads, .*" "rank 1 +[^ ]+: 1 threads, .*"
   doctor 1 "rank 0 +[^ ]+: 2 threads, .*"
-  # Each rank bound to its own: nothing to divide.
+  # Each rank bound to a processor of its own: nothing to divide.
   under=()
   # shellcheck disable=SC2016 # expands on the rank
   inside=(bash -c 'exec taskset -c "${0%%,*}" "$@"' "$first,$second")
@@ -46,7 +46,7 @@ if ((all >= 2)); then
   inside=()
 fi
 
-# The user's own number counts.
+# A number of threads that the user sets is used.
 under=(env OMP_NUM_THREADS=3)
 doctor 2 "rank 0 +[^ ]+: 3 threads, .*" "rank 1 +[^ ]+: 3 threads, .*"
 echo "threads: all as expected"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# weft tokenize, detokenize and inspect --show on datasets small enough to know every id of.
+# weft tokenize, detokenize and inspect --show, on datasets so small that every id is known.
 # usage: tokenize_test.sh WEFT SCRATCH
 set -euo pipefail
 weft=$(realpath "$1")
@@ -9,7 +9,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 foreign=$root/tests/data/tokenizer/foreign
 begin_in "$2"
 
-# Ids of characters go by code point: blank 0, a 1, b 2; then the specials. German: x 0, y 1.
+# Ids of characters are ordered by code point: blank 0, a 1, b 2; then the specials. German: x 0, y 1.
 printf 'ab ba\n\nab\n\nb a\n' >text.txt
 cat >stream.yaml <<'END'
 task: gpt
@@ -61,7 +61,7 @@ refused 3 'nowhere: no such file' -- "$weft" tokenize --tokenizer nowhere </dev/
 refused 2 'text.txt is not a tokenizer' -- "$weft" tokenize --tokenizer text.txt </dev/null
 refused 3 'no committed checkpoint' -- "$weft" tokenize --tokenizer . </dev/null
 
-# Files of other programs.
+# Tokenizer files of other programs.
 same "tokenizer.json of tokenizers" "the old man" "$(echo 'the old man' | tok "$foreign/gpt2.json" | detok "$foreign/gpt2.json")"
 run "$weft" doctor
 if grep -q '^SentencePiece  *yes' "$stdout"; then
@@ -70,7 +70,7 @@ else
   refused 2 'built without SentencePiece .*libsentencepiece-dev' -- "$weft" tokenize --tokenizer "$foreign/unigram.model" </dev/null
 fi
 
-# An answer to each line while the input is still open.
+# Each line is answered while the input is still open.
 coproc talk { "$weft" tokenize --tokenizer stream; }
 # shellcheck disable=SC2154 # coproc sets talk_PID
 talker=$talk_PID in=${talk[1]} out=${talk[0]}

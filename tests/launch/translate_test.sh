@@ -3,7 +3,7 @@
 # weft translate and weft rescore as streams: line n of the output belongs to line n of the input, on any number of ranks.
 # usage: translate_test.sh WEFT SCRATCH
 set -euo pipefail
-export LC_ALL=C  # what is translated here may be any bytes
+export LC_ALL=C  # the translations here may be any bytes
 weft=$(realpath "$1")
 # shellcheck source=tests/launch/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -26,7 +26,7 @@ END
 translate=("$weft" translate --checkpoint run)
 sample=(--temperature 1 --seed 4 --search max_length_extra=8)
 
-# A model that has learnt nothing writes any byte, line ends too: of every line comes one line.
+# An untrained model writes any byte, line ends too: each input line still gives one output line.
 for i in {1..60}; do echo "ab $i"; done >lines
 "${translate[@]}" lines "${sample[@]}" >alone 2>err
 same "lines of output" 60 "$(wc -l <alone)"
@@ -34,7 +34,7 @@ same "lines of output" 60 "$(wc -l <alone)"
 matches objects '"text":"[^"]*\\[nr]' # a line end, without which nothing is tested
 same "index of the last" 59 "$(tail -1 objects | sed -E 's/.*"index":([0-9]+).*/\1/')"
 
-# Batches, replicas, compression and a way in through a pipe change nothing; the first line's place is that of its file.
+# Batches, replicas, compression and a pipe as input change nothing; an error's line number is that of its file.
 "${translate[@]}" "${sample[@]}" --batch-lines 7 <lines 2>err >batches
 same_files "texts by other batches" alone batches
 gzip -k lines
@@ -51,11 +51,11 @@ same "entries" "0 0 0 1 2 2 2" "$(awk -F' [|][|][|] ?' '{printf "%s%s", (NR > 1 
 same "of the empty line" '1 |||  ||| 0.000000' "$(grep -a '^1 ' best)"
 matches best '^2 \|\|\| .* \|\|\| -[0-9]+\.[0-9]{6}$'
 
-# A line that is typed is answered before the next.
+# A line that is typed is answered before the next line.
 coproc typed { "${translate[@]}" --interactive "${sample[@]}" 2>typed.err; }
 # shellcheck disable=SC2154 # coproc sets typed_PID
 process=$typed_PID
-exec {answers}<&"${typed[0]}" {questions}>&"${typed[1]}" # bash forgets its own as soon as the process has ended
+exec {answers}<&"${typed[0]}" {questions}>&"${typed[1]}" # bash drops its own as soon as the process has ended
 # shellcheck disable=SC1083,SC2093 # it closes a descriptor and runs nothing
 exec {typed[1]}>&-
 for i in 1 2 3; do
@@ -66,7 +66,7 @@ done
 exec {questions}>&-
 wait "$process"
 
-# Long lines: each policy; what was translated before one that stops is printed.
+# Long lines under each policy; the translations before a line that stops the program are printed.
 long="$(printf 'a%.0s' {1..40})"
 printf 'ab 1\n%s\nab 3\n' "$long" >long
 "${translate[@]}" long "${sample[@]}" >out 2>err
@@ -77,7 +77,7 @@ same "left empty" "" "$("${translate[@]}" long "${sample[@]}" --long-lines empty
 refused 3 'line 2: it has 41 tokens.*--long-lines' -- "${translate[@]}" long --long-lines stop --batch-lines 1
 same "printed before" 1 "$(wc -l <"$stdout")"
 
-# Prefixes, and scores of what was found.
+# Prefixes, and the scores of the translations.
 for i in {1..60}; do echo 'b a'; done >prefixes
 "${translate[@]}" lines --prefix prefixes "${sample[@]}" >begun 2>err
 same "lines with their prefix" 60 "$(grep -ac '^b a' begun)"
@@ -94,7 +94,7 @@ same_files "scores of two ranks" scores shared
 matches object '"index":59,.*"token_log_probabilities":\['
 refused 3 'given has 60 lines, and ' -- "$weft" rescore <(cat lines lines) given --checkpoint run
 
-# What does not go together, or is not there.
+# Options that contradict each other, and files that do not exist.
 refused 2 'temperature has no effect with method beam' -- "${translate[@]}" --beam 2 --temperature 0.5
 refused 2 'beam has no effect with method sample' -- "${translate[@]}" --search method=sample --beam 2
 refused 2 'standard input cannot be two files' -- "${translate[@]}" --prefix -

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs that are judged by BLEU while they learn, under mpirun on several layouts: each figure equals the one that
-# weft evaluate finds for the checkpoint of that step, and the best checkpoint is that of the highest.
+# Runs that select checkpoints by BLEU while they learn, under mpirun on several layouts: each figure equals the one that
+# weft evaluate finds for the checkpoint of that step, and the best checkpoint is that of the highest BLEU.
 # usage: validation_bleu_test.sh WEFT SCRATCH
 set -euo pipefail
 weft=$(realpath "$1")
@@ -10,7 +10,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 begin_in "$2"
 export OMPI_MCA_mpi_yield_when_idle=1 # there may be more ranks than processors
 
-# Letters in order, and two that the source decides: a model of some steps writes most of them right.
+# Letters in order, and two that the source decides: a model of some steps writes most of them correctly.
 letters=(p q r s)
 for i in {0..51}; do
   printf 'x%dy%d\tabcdab%s%s\n' $((i % 10)) $((i / 10)) "${letters[i % 4]}" "${letters[i % 3]}"
@@ -35,7 +35,7 @@ YAML
 expect 0 -- "$weft" validate job.yaml
 "$weft" prepare job.yaml 2>/dev/null
 
-# value KEY LINE: of a member of a JSON object that is a number.
+# value KEY LINE: the value of a number in a JSON object.
 value() { sed -E 's/.*"'"$1"'":([-0-9.e+]+).*/\1/' <<<"$2"; }
 
 for case in '1 tp=1' '2 zero_stage=2' '2 tp=2' '4 tp=2,sequence_parallel=true'; do
@@ -68,7 +68,7 @@ for case in '1 tp=1' '2 zero_stage=2' '2 tp=2' '4 tp=2,sequence_parallel=true'; 
   echo "$run: BLEU $highest at most, as weft evaluate finds"
 done
 
-# What the job asks for and the dataset cannot give is refused where the job asks for it.
+# A setting that the dataset cannot support is refused at its place in the job.
 refused 2 'job.yaml:12:3: evaluation.metric: nothing is evaluated; set evaluation.every_steps' -- "$weft" validate job.yaml --set evaluation.every_steps=0
 refused 2 'job.yaml:13:3: evaluation.translation: metric: loss translates nothing' -- "$weft" validate job.yaml --set evaluation.metric=loss
 refused 2 'evaluation.translation.beam: expected an integer from 1' -- "$weft" train job.yaml --set evaluation.translation.beam=0

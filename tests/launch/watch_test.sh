@@ -5,7 +5,7 @@
 set -euo pipefail
 weft=$1 scratch=$2 case=$3
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-mkdir -p "$scratch" && cd "$scratch" # what CASE data made there stays
+mkdir -p "$scratch" && cd "$scratch" # the dataset that CASE data made there stays
 log=$case.log run=run-$case
 
 if [[ $case == data ]]; then
@@ -27,9 +27,9 @@ fi
 rm -rf "$run" "$log"
 
 shown=("$log")
-# start RANKS COMMAND...: the job in the background; its standard error goes to the log.
+# start RANKS COMMAND...: starts the job in the background; its standard error is written to the log.
 start() {
-  mpirun --oversubscribe --bind-to none -np "$1" "${@:2}" >"$log" 2>&1 & # not on_ranks: pid is to be mpirun's
+  mpirun --oversubscribe --bind-to none -np "$1" "${@:2}" >"$log" 2>&1 & # not on_ranks: pid must be mpirun's
   pid=$!
 }
 start_training() { start 2 "$weft" train job.yaml --set run_dir="$run" "$@"; }
@@ -41,7 +41,7 @@ wait_for_steps() {
   done
   fail "no step $1"
 }
-# rank_pid RANK: the process of this run with that rank.
+# rank_pid RANK: the process of that rank in this run.
 rank_pid() {
   local ranks
   mapfile -t ranks < <(pgrep -f "(train|evaluate) job.yaml --set run_dir=$run( |\$)")
@@ -60,7 +60,7 @@ ends_within() {
   ! pgrep -f "(train|evaluate) job.yaml --set run_dir=$run( |\$)" >/dev/null || fail "a rank was left behind"
 }
 ends_with() { same "exit status of mpirun" "$1" "$code"; }
-# stop_in_evaluation [ARGUMENTS]: two steps of training, then an evaluation of two ranks in which rank 1 is stopped.
+# stop_in_evaluation [ARGUMENTS]: two steps of training, then an evaluation on two ranks, of which rank 1 is stopped.
 stop_in_evaluation() {
   "$weft" train job.yaml --set run_dir="$run" --set train.max_steps=2 >"$log" 2>&1
   start 2 "$weft" evaluate job.yaml --set run_dir="$run" "$@" --split train
@@ -88,7 +88,7 @@ case $case in
     matches "$log" 'rank 0 .*signal 11'
     ;;
   stop)
-    # The stopped rank is not the one that reports.
+    # Another rank than the stopped one reports.
     start_training --set timeouts.step_seconds=3
     wait_for_steps 3
     stopped=$(rank_pid 1)
@@ -139,7 +139,7 @@ case $case in
     wait_for_steps 3
     prlimit --pid "$(rank_pid 1)" --as=1000000
     ends_within 30
-    # What asks for memory first differs: weft, oneDNN, or the C++ runtime, which then aborts the rank.
+    # The first failed request for memory differs: weft, oneDNN, or the C++ runtime, which then aborts the rank.
     matches "$log" '\[rank 1 .*error: |rank 1 .*signal'
     ;;
   config)
@@ -161,7 +161,7 @@ case $case in
     matches "$log" 'parallel.tp = 2 does not divide the 3 ranks' 1
     ;;
   world)
-    # A launcher whose ranks MPI does not see.
+    # A launcher starts ranks that MPI does not see.
     for variables in 'SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=4' 'SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_NTASKS=4' \
       'PMI_SIZE=4 PMI_RANK=0' 'OMPI_COMM_WORLD_SIZE=4' 'MV2_COMM_WORLD_SIZE=4'; do
       # shellcheck disable=SC2086 # several words
@@ -184,7 +184,7 @@ case $case in
     [[ ${#saved[@]} == 1 && -f ${saved[0]}/manifest.json ]] || fail "checkpoints: ${saved[*]}"
     ;;
   console)
-    # A console that takes no more, a full one and one that nobody reads, stops nothing; metrics.jsonl says so once.
+    # A console that takes no more text, a full one or one that is not read, stops nothing; metrics.jsonl records it once.
     for how in full closed; do
       rm -rf "$run"
       train=("$weft" train job.yaml --set run_dir="$run" --set train.max_steps=30)
@@ -204,7 +204,7 @@ case $case in
   twice)
     start_training
     wait_for_steps 3
-    # A stopped peer keeps the first signal from being answered.
+    # A stopped peer prevents the answer to the first signal.
     kill -STOP "$(rank_pid 0)"
     kill -USR1 "$(rank_pid 1)"
     sleep 0.5

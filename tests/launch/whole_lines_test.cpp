@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the program prints reaches a shared console in whole lines.
+// The program writes to a shared console in whole lines.
 #include <limits.h>
 
 #include "tests/launch/fixture/commands.h"
@@ -8,7 +8,7 @@
 namespace weft::test {
 namespace {
 
-// Standard output and standard error of a command, a text for each write(2).
+// The texts that a command writes to standard output and standard error, one for each write(2).
 std::vector<std::string> writes_of(const fs::path& directory, const std::vector<std::string>& arguments, int exit) {
   Packets packets;
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Training runs that are disturbed in every phase: chaos.sh SCRATCH
+# Disturbs training runs in every phase: chaos.sh SCRATCH
 set -euo pipefail
 scratch=$1 faults=320
 [[ -z $WEFT_LONG_SHORT ]] || faults=16

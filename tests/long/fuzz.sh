@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# clang's libFuzzer on what parses files of others, as many targets at once as there are processors: fuzz.sh SCRATCH
+# Runs clang's libFuzzer on the parsers of foreign files, as many targets at once as there are processors: fuzz.sh SCRATCH
 set -euo pipefail
 scratch=$1 seconds=600
 [[ -z $WEFT_LONG_SHORT ]] || seconds=5
@@ -8,7 +8,7 @@ command -v clang++-19 >/dev/null || { echo "clang++-19 is not here"; exit 77; }
 cmake --preset fuzz >"$scratch/configure" || { cat "$scratch/configure"; exit 1; }
 cmake --build --preset fuzz --target fuzz_targets >"$scratch/build" || { tail -n 40 "$scratch/build"; exit 1; }
 
-# fuzz PROGRAM: its log in the scratch folder, with "finding" in the name if there is one.
+# fuzz PROGRAM: runs a target; its log is in the scratch folder, with "finding" in the name if it has a finding.
 fuzz() {
   local target
   target=$(basename "$1" _fuzz)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Checkpoints while they are written, killed at many instants: kills.sh SCRATCH
+# Kills runs at many instants while they write checkpoints: kills.sh SCRATCH
 set -euo pipefail
 scratch=$1
 export WEFT_KILLS=400

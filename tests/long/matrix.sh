@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Every cell of the parity matrix for 50 steps: matrix.sh SCRATCH. bench/parity.sh keeps the figures of each.
+# Runs every cell of the parity matrix for 50 steps: matrix.sh SCRATCH. bench/parity.sh keeps the figures of each.
 set -euo pipefail
 scratch=$1 cells='Whole/*'
 [[ -z $WEFT_LONG_SHORT ]] || cells='Whole/*2x1_zero0'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Every patch of tests/mutations, or of a folder in it, one at a time: mutations.sh SCRATCH [FOLDER/]
+# Tries every patch of tests/mutations, or of a folder in it, one at a time: mutations.sh SCRATCH [FOLDER/]
 set -euo pipefail
 scratch=$1 folder=${2:-} patches=()
 for patch in tests/mutations/"$folder"*.patch; do

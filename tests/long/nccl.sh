@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Ranks that train over NCCL on simulated CUDA devices, 50 steps of each layout with five schedules: nccl.sh SCRATCH
-# Losses and gradient norms are those of one rank on the CPU, and each schedule leaves the same bits.
+# Trains ranks over NCCL on simulated CUDA devices, 50 steps of each layout with five schedules: nccl.sh SCRATCH
+# Losses and gradient norms equal those of one rank on the CPU, and each schedule leaves the same bits.
 set -euo pipefail
 scratch=$1 seeds=5 cells='*'
 [[ -z $WEFT_LONG_SHORT ]] || seeds=2 cells='*/Gpt_2x1*'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# weft beside the Python packages that others use: python.sh SCRATCH
+# Compares weft with the Python packages that others use: python.sh SCRATCH
 set -euo pipefail
 scratch=$1
 python3 -c 'import torch, transformers, peft' 2>"$scratch/why" || { tail -n 1 "$scratch/why"; exit 77; }

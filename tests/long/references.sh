@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Ids and scores beside the programs that they are to equal: references.sh SCRATCH
+# Compares ids and scores with those of the programs that define them: references.sh SCRATCH
 # WEFT_REFERENCE_PYTHON: a Python that has these packages (python3).
 set -euo pipefail
 scratch=$1 python=${WEFT_REFERENCE_PYTHON:-python3} documents=4549 corpora=60

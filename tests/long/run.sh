@@ -1,29 +1,29 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The longer proof, beyond what every test run does: tests/long/run.sh [STAGE ...], all stages where none is named.
-# launch/test.sh --long builds first, and calls it.
+# The longer tests, beyond what every test run does: tests/long/run.sh [STAGE ...], all stages if none is named.
+# launch/test.sh --long builds first, and calls this script.
 #
 #   seeds           all tests on the simulated CUDA device, each with five schedules: every byte that each kernel leaves
-#                   is the same; and whole training runs (30 min)
-#   nccl            losses of 50 steps of ranks over NCCL, beside one rank on the CPU, each layout with five schedules
+#                   is the same; then whole training runs (30 min)
+#   nccl            losses of 50 steps of ranks over NCCL and of one rank on the CPU, each layout with five schedules
 #                   (two hours, of one processor)
-#   cuda-mutations  every patch of tests/mutations/cuda breaks device code, and the test that it names notices (60 min)
+#   cuda-mutations  every patch of tests/mutations/cuda breaks device code, and the test that it names fails (60 min)
 #   mutations       the same for the other patches of tests/mutations (30 min)
 #   matrix          losses of 50 steps of every layout x model x knob (5 min)
-#   kills           checkpoints while they are written: a process killed at 400 instants, one of two ranks at 20 (3 min)
+#   kills           checkpoints, while they are written: a process is killed at 400 instants, one of two ranks at 20 (3 min)
 #   chaos           320 faults in eight phases of runs on two ranks, 40 a phase, each resumed to the same bits; then
 #                   every file of a checkpoint damaged, a full disk, two jobs, a branch (30 min)
-#   fuzz            libFuzzer on what parses, ten minutes a target (70 min); needs clang++-19
+#   fuzz            libFuzzer on the parsers, ten minutes a target (70 min); needs clang++-19
 #   tidy            clang-tidy 19 on every source, not only on those that changed (40 min)
-#   python          texts, logits and losses beside those of transformers and peft, which it needs (5 min)
-#   references      ids beside tiktoken, tokenizers and sentencepiece, scores beside sacreBLEU, which it needs (10 min)
+#   python          texts, logits and losses compared with transformers and peft, which the stage needs (5 min)
+#   references      ids compared with tiktoken, tokenizers and sentencepiece, scores with sacreBLEU, all needed (10 min)
 #
-# The times are of two cores that do nothing else. A stage is the script of that name beside this one, run in the root of
+# The times are for two cores that do nothing else. A stage is the script of that name beside this one, run in the root of
 # the sources with a scratch folder as its argument; it exits with 0 (passed), 77 (it cannot be run here: its last line
-# says why) or anything else (failed), and writes what it found to file descriptor 3, "name value" a line. What all of
-# them said is kept, a file for each stage: bench/results/long-STAGE.json.
+# says why) or anything else (failed), and writes its findings to file descriptor 3, "name value" a line. The findings of
+# each stage are kept in a file: bench/results/long-STAGE.json.
 #
-# WEFT_LONG_SHORT=1: a small part of each stage, to see that it works; the files go to build/long then.
+# WEFT_LONG_SHORT=1: runs a small part of each stage, to see that it works; the files are then written to build/long.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -50,7 +50,7 @@ fi
 
 quoted() { printf '"%s"' "$(tr -d '\000-\037' <<<"$1" | sed 's/["\\]/\\&/g')"; }
 
-# found FILE: its lines "name value" as the members of an object.
+# found FILE: prints its lines "name value" as the members of an object.
 found() {
   local name value separator=
   while read -r name value; do
@@ -60,7 +60,7 @@ found() {
   done <"$1"
 }
 
-# keep STAGE VERDICT SECONDS SCRATCH
+# keep STAGE VERDICT SECONDS SCRATCH: writes the result file of a stage.
 keep() {
   local machine
   machine=$(sed -nE 's/^model name\s*: //p' /proc/cpuinfo | head -n 1)

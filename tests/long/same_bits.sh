@@ -5,13 +5,13 @@
 
 [[ $(ctest --test-dir build/cpu -N -L cuda) != *cuda.NeedsNvcc* ]] || { echo "CUDA's compiler is not here"; exit 77; }
 
-# with_seed SCRATCH SEED COMMAND...: runs it with that schedule, and fails where the bits are not those of the first.
+# with_seed SCRATCH SEED COMMAND...: runs the command with that schedule, and fails if its bits differ from the first schedule's.
 with_seed() {
   local scratch=$1 seed=$2
   shift 2
   echo "seed $seed"
   WEFT_CUDA_DEVICE_SEED=$seed WEFT_CUDA_DEVICE_RESULTS=$scratch/raw "$@"
-  # Scratch folders have names of their own in each run.
+  # Scratch folders have different names in each run.
   sed -E 's#/tmp/[^ \t/]*##g' "$scratch/raw" | sort >"$scratch/seed-$seed"
   rm "$scratch/raw"
   cmp -s "$scratch/seed-1" "$scratch/seed-$seed" && return
@@ -20,7 +20,7 @@ with_seed() {
   return 1
 }
 
-# found_bits SCRATCH SEEDS: what was compared, for the record.
+# found_bits SCRATCH SEEDS: prints the number of compared results, for the record.
 found_bits() {
   echo "seeds $2"
   echo "processes $(cut -f1 "$1/seed-1" | uniq | wc -l)"

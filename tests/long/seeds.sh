@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Five schedules of everything that runs on the simulated CUDA device: seeds.sh SCRATCH
+# Runs everything that runs on the simulated CUDA device with five schedules: seeds.sh SCRATCH
 # Each test must pass with each seed, and leave the same bits. Whole training runs compare their losses and checkpoints
 # themselves (cuda.seeds.*). Ranks that are killed on purpose (cuda.failures) leave nothing to compare.
 set -euo pipefail

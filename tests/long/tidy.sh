@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# clang-tidy 19 on every source that build/cpu compiles: tidy.sh SCRATCH
+# Runs clang-tidy 19 on every source that build/cpu compiles: tidy.sh SCRATCH
 set -euo pipefail
 files=(--all)
 [[ -z $WEFT_LONG_SHORT ]] || files=(base/files.cpp)

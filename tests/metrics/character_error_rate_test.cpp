@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The character error rate against what jiwer computed (make_character_error_rate.py).
+// The character error rate, compared with the values of jiwer (make_character_error_rate.py).
 #include "metrics/character_error_rate.h"
 
 #include <gtest/gtest.h>

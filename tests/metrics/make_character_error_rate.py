@@ -57,7 +57,7 @@ def prepared(line, lowercase, whitespace):
 
 
 def of_line(hypothesis, references):
-    """Edits and length of the reference with the lowest rate; the first of equal ones. Nothing has a rate of 0 or 1."""
+    """Edits and length of the reference with the lowest rate, the first of equal ones. An empty reference has a rate of 0 or 1."""
     rows = []
     for reference in references:
         found = jiwer.process_characters([reference], [hypothesis])

@@ -96,8 +96,8 @@ def chrf(hyps, refs, config):
 
 
 def code_point_sums():
-    """CRC-32 of what code points become, one for each 4096 of them: all of them, but every 16th alone of the planes
-    that hold no character of a class (unassigned and private ones)."""
+    """The CRC-32 of the tokens and the lowered text of code points, for each 4096 of them: of all of them, or of every 16th in
+    the planes that hold no character of a class (unassigned and private ones)."""
     tokenizers = {name: BLEU(tokenize=name).tokenizer for name in ("13a", "intl", "char")}
     context = "a{0}b 1{0}2 a{0}1 1{0}b {0} {0}{0} .{0}, {0}.{0}"
     for first in range(0, 0x110000, 4096):
@@ -115,7 +115,7 @@ def code_point_sums():
 
 
 def damaged():
-    """Byte strings that are not UTF-8, and what stands in their place."""
+    """Byte strings that are not UTF-8, and the texts that replace them."""
     pieces = [b"a", b"\x80", b"\xc3", b"\xc3\xa9", b"\xe2\x82", b"\xe2\x82\xac", b"\xf0\x9f\x98", b"\xf0\x9f\x98\x80",
               b"\xff", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe0\x80\x80", b"\xf0\x80", b" "]
     fixed = [bytes(p) for p in pieces] + [a + b for a, b in itertools.product(pieces, pieces)]

@@ -38,7 +38,7 @@ def disturb(text, strength, words=WORDS):
             out[at] = random.choice(words)
         elif action < 0.5:
             out.insert(at, random.choice(words))
-        elif action < 0.8:  # a phrase elsewhere
+        elif action < 0.8:  # moves a phrase
             phrase = out[at:at + 3]
             del out[at:at + 3]
             to = random.randint(0, len(out))
@@ -75,7 +75,7 @@ def ter(hyps, refs, config):
 
 
 def zh_sums():
-    """CRC-32 of the tokens of code points, as make_metrics.py has them for other tokenizers."""
+    """The CRC-32 of the tokens of code points, as make_metrics.py computes it for other tokenizers."""
     tokenizer = BLEU(tokenize="zh").tokenizer
     context = "a{0}b 1{0}2 a{0}1 1{0}b {0} {0}{0} .{0}, {0}.{0}"
     for first in range(0, 0x110000, 4096):
@@ -97,7 +97,7 @@ def paired():
 
 
 def statistics():
-    """The figures of given samples' scores."""
+    """Statistics of random scores of samples."""
     for n in (1, 39, 40, 200, 1000):
         a, b = ([random.gauss(40, 2) for _ in range(n)] for _ in range(2))
         mean, ci = estimate_ci(numpy.array(a))

@@ -159,7 +159,7 @@ TEST(CorpusScore, JsonHoldsWhatTheLineSays) {
   EXPECT_EQ(json["lines"], 1);
 }
 
-// What a metric promises by its place in the table: its direction, its options, and figures that are sums over lines.
+// A metric must have the direction and options of its entry in the table, and its figures must be sums over lines.
 TEST(MetricTable, EveryMetricKeepsItsPromises) {
   const Lines right{"The cat sat on the mat.", "A dog ran home today."}, wrong{"An owl.", "It rained all day long."};
   const std::vector<Lines> references{right};

@@ -73,7 +73,7 @@ TEST(Perplexity, Json) {
   EXPECT_EQ(json["stride"], 32);
   EXPECT_EQ(json["bos_fed"], true);
   EXPECT_EQ(json["eos_scored"], false);
-  // Beyond a double: null, never text that JSON does not know.
+  // A perplexity beyond a double is null, never text that JSON does not know.
   EXPECT_TRUE(nlohmann::json(perplexity_report({.nll = 1e6, .tokens = 1}, {}))["perplexity"].is_null());
 }
 

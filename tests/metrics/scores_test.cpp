@@ -8,7 +8,7 @@
 #include "tests/metrics/fixture/every_code_point.h"
 #include "tests/metrics/fixture/stored_scores.h"
 
-// TER, the zh tokenizer and the bootstrap against what sacreBLEU computed (make_scores.py).
+// TER, the zh tokenizer and the bootstrap, compared with sacreBLEU's values (make_scores.py).
 namespace weft {
 namespace {
 
@@ -63,7 +63,7 @@ TEST(Bootstrap, FiguresOfGivenScoresEqualSacrebleu) {
   }
 }
 
-// Another generator draws other samples: these are many enough for figures to agree.
+// Another generator draws other samples: there are enough of them for the figures to agree.
 TEST(Bootstrap, IntervalsAndPairedTestsAgreeWithSacrebleu) {
   const Json& paired = golden()["paired"];
   const auto references = paired["references"].get<std::vector<Lines>>();

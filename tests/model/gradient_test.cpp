@@ -183,7 +183,7 @@ const Case kCases[] = {
     {"Seq2SeqFrozenDecoder", true, [](TransformerConfig&) {}, {}, {"decoder.*", "*bias"}},
 };
 
-// An option, or a value of one, that is added later needs a case.
+// An option, or a value of an option, that is added later needs a case.
 TEST(ModelGradientCases, HoldEveryOptionThatChangesTheGraph) {
   std::set<std::string> held;
   for (const Case& c : kCases) {
@@ -201,7 +201,7 @@ TEST(ModelGradientCases, HoldEveryOptionThatChangesTheGraph) {
   TransformerConfig config = small_config(false);
   Variations all{"", use};
   config.fields(all);
-  // Sizes and constants; and an activation that no job may have.
+  // These are sizes and constants, and an activation that no job may have.
   EXPECT_THAT(missing,
               testing::ElementsAre("layers=4", "encoder_layers=1", "width=24", "ffn=40", "max_length=32",
                                    "norm_epsilon=5e-06", "sinusoid_base=5000", "activation=none", "init_std=0.15"));

@@ -75,7 +75,7 @@ TEST(Init, ResidualProjectionsGoByTheBranchesOfTheirStack) {
   }
 }
 
-// A site's mask depends on its name alone: what a model has besides does not move it.
+// A site's dropout mask depends only on its name, not on the other sites of the model.
 TEST(DropoutIds, AreHashesOfNamesAndUnique) {
   DropoutIds one, other;
   other.add("encoder.0.attention");
@@ -117,7 +117,7 @@ TEST(Model, UntrainedLossIsLogVocabulary) {
   }
 }
 
-// Logits of one decoding, fed in the given pieces, for the rows of `batch` at once.
+// The logits of one decoding of several rows of `batch` at once, fed in pieces of `piece` tokens.
 std::vector<std::vector<float>> decode_all(Transformer& model, const ModelBatch& batch,
                                            const std::vector<int64_t>& rows, int32_t piece) {
   Context& context = model.context();
@@ -139,7 +139,7 @@ std::vector<std::vector<float>> decode_all(Transformer& model, const ModelBatch&
   const auto cache = model.begin_decoding(source, n, n, 16);
   const auto input = sub(batch.input);
   std::vector<std::vector<float>> logits(rows.size());
-  // All rows here are of one length, so that they stay alive together.
+  // All rows here have the same length, so that they stay alive together.
   const int32_t length = input.offsets[1];
   for (int32_t at = 0; at < length; at += piece) {
     const int32_t take = std::min(piece, length - at);
@@ -159,7 +159,7 @@ std::vector<std::vector<float>> decode_all(Transformer& model, const ModelBatch&
 
 class Decoding : public testing::TestWithParam<std::tuple<bool, Precision>> {};
 
-// What is decoded together never changes a bit.
+// Rows that are decoded together never change each other's bits.
 TEST_P(Decoding, RowsDoNotDependOnTheirNeighbours) {
   const auto [seq2seq, precision] = GetParam();
   Built built(seq2seq, precision, 2);
@@ -173,8 +173,8 @@ TEST_P(Decoding, RowsDoNotDependOnTheirNeighbours) {
   EXPECT_EQ(five[3], together[3]);
 }
 
-// At widths, and with more rows than kernels/cpu/products/matmul.cpp calls few, where products of one row and of all
-// rows differ.
+// The widths and the number of rows exceed what kernels/cpu/products/matmul.cpp calls few: products of one row and of
+// all rows are computed in different ways there.
 TEST(DecodingWide, RowsDoNotDependOnTheirNeighbours) {
   for (const Precision precision : {Precision::Fp32, Precision::Bf16}) {
     Context context({}, 2);
@@ -219,7 +219,7 @@ TEST_P(Decoding, PacksEachWeightOnceUntilTheWeightsChange) {
   EXPECT_NE(decode_all(*built.model, batch, {0}, 9), before);
 }
 
-// The memory is free for training, which changes what was packed.
+// The memory of the packs becomes free for training, which changes the packed weights.
 TEST(PackedWeights, ARecordingForwardPassDropsThePacks) {
   Context context;
   Mesh mesh = Mesh::single();
@@ -236,7 +236,7 @@ TEST(PackedWeights, ARecordingForwardPassDropsThePacks) {
   EXPECT_EQ(model->packed_weights().bytes(), 0u);
 }
 
-// Decoding in a format, and the loss of a model that decodes in it: the same weights.
+// A model that decodes in a format also computes its loss with the weights of this format.
 TEST_P(Decoding, WeightsOfAFormatServeDecodingAndLossAlike) {
   const auto [seq2seq, precision] = GetParam();
   Built built(seq2seq, precision, 2);
@@ -259,7 +259,7 @@ TEST_P(Decoding, WeightsOfAFormatServeDecodingAndLossAlike) {
   EXPECT_NEAR(loss(), own, 0.01 * own);
 }
 
-// The cache gives what the whole forward gives.
+// Decoding with the cache gives the logits of the whole forward pass.
 TEST_P(Decoding, EqualsTheFullForward) {
   const auto [seq2seq, precision] = GetParam();
   Built built(seq2seq, precision);
@@ -296,7 +296,7 @@ TEST_P(Decoding, SourcesWithoutATokenAreDecoded) {
   for (const float x : logits.span<float>()) EXPECT_TRUE(std::isfinite(x));
 }
 
-// Rows that begin while others are under way are those of a cache of their own.
+// Rows that begin while others are under way give the logits of rows in a cache of their own.
 TEST_P(Decoding, RowsMayBeginWhileOthersContinue) {
   const auto [seq2seq, precision] = GetParam();
   Built built(seq2seq, precision);
@@ -316,7 +316,7 @@ TEST_P(Decoding, RowsMayBeginWhileOthersContinue) {
   model.admit(*cache, source({5, 6, 7, 8, 9, 4}, {0, 4, 6}), 2);
   feed(*cache, {1, 2}, {0, 1, 2});
   cache->reorder(std::vector<int32_t>{1});
-  model.admit(*cache, source({3, 4, 2, 2}, {0, 3, 4}), 2);  // one takes the place of a source that has ended
+  model.admit(*cache, source({3, 4, 2, 2}, {0, 3, 4}), 2);  // one row replaces a source that has ended
   const auto three = feed(*cache, {7, 3, 4, 5, 6}, {0, 1, 4, 5});
   const auto first = model.begin_decoding(source({9, 4}, {0, 2}), 1, 1, 8);
   feed(*first, {2}, {0, 1});
@@ -353,7 +353,7 @@ TEST_P(Decoding, ReorderedRowsContinueFromTheirParents) {
   EXPECT_TRUE(std::equal(two.begin() + v, two.end(), four.begin()));
   EXPECT_TRUE(std::equal(two.begin() + v, two.end(), four.begin() + 3 * v));
   EXPECT_FALSE(std::equal(two.begin() + v, two.end(), four.begin() + v));
-  // What is dropped makes room again.
+  // Dropped rows make room again.
   forked->reorder(std::vector<int32_t>{2});
   forked->reorder(std::vector<int32_t>{0, 0, 0, 0});
   EXPECT_THROW(forked->reorder(std::vector<int32_t>{0, 0, 0, 0, 0}), InternalError);
@@ -366,7 +366,7 @@ INSTANTIATE_TEST_SUITE_P(Models, Decoding,
                                   (std::get<1>(info.param) == Precision::Bf16 ? "Bf16" : "Fp32");
                          });
 
-// What one forward and backward pass costs on a device, by operation.
+// The costs of one forward and backward pass on a device, by operation.
 std::map<std::string, Ledger::Entry, std::less<>> costs_of(Device device, bool seq2seq, Precision precision,
                                                            size_t* peak) {
   Context context(device);

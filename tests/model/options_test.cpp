@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every key of the model section, as fields() declares them, with other values: each makes a model of its own. A key
-// that no layer reads, and a value that a layer takes for another one, are found when they are declared.
+// Every key of the model section, as fields() declares it, with other values: each value makes a different model. A
+// key that no layer reads, and a value that a layer treats like another one, are found when they are declared.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ std::string fingerprint(const TransformerConfig& config) {
   const auto model = make_model(context, mesh, {.config = config, .vocabularies = small_vocabularies(true)});
   model->allocate(Precision::Fp64, Purpose::Inference);
   model->parameters().initialise(3);
-  // Biases away from 0: a bias that is there must show.
+  // Biases away from 0: a bias must change the loss.
   for (double& w : model->parameters().master().data.span<double>()) w += 0.01 * std::sin(1e4 * w + 1);
   Tape tape(context, Tape::Mode::Discard);
   ForwardContext forward{.tape = tape, .step = {.dropout_key = 99}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a bf16 model rounds: once for each value that it keeps, never a part of a sum.
+// The roundings of a bf16 model: once for each value that it keeps, never for a part of a sum.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -65,7 +65,7 @@ struct Rank {
   }
 };
 
-// What is joined, this rank's part of the last product in f32, and the result.
+// The input of the residual, this rank's part of the last product in f32, the bias, and the result.
 struct Joined {
   std::vector<float> x, part, bias, sum;
 };
@@ -121,7 +121,7 @@ TEST_P(Rounding, ABranchWithItsBiasIsRoundedOnce) {
   const Joined j = run_feed_forward(mesh, GetParam());
   EXPECT_LE(differing(j, [&](size_t i, float bias) { return rounded(j.x[i] + rounded(j.part[i] + bias)); }),
             kOtherSide);
-  // The product alone is another rounding: the test can tell.
+  // Rounding the product alone gives other results, so the test can distinguish the two.
   EXPECT_GT(differing(j, [&](size_t i, float bias) { return rounded(j.x[i] + (rounded(j.part[i]) + bias)); }), 0.05);
 }
 
@@ -141,7 +141,7 @@ TEST_P(Rounding, ASumOverTpIsRoundedWithBiasAndResidual) {
 
 INSTANTIATE_TEST_SUITE_P(BatchInvariant, Rounding, testing::Bool());
 
-// Backward needs the sum, not what the branch gave to it.
+// Backward needs the sum, not the branch's output.
 TEST(Activations, ABranchOutputIsReleasedAfterTheJoin) {
   for (const int tp : {1, 2}) {
     run_in_process({.tp = tp}, [&](Mesh& mesh, int) {
@@ -150,14 +150,14 @@ TEST(Activations, ABranchOutputIsReleasedAfterTheJoin) {
       const size_t before = rank.context.memory().use().tensors;
       const Tensor sum = rank.joined(tape);
       const int64_t width = rank.config.width, hidden = rank.value("ffn.up.bias").elements();
-      const int64_t elements = 2 * width + 2 * hidden;  // of a token: norm, sum; before and after the activation
+      const int64_t elements = 2 * width + 2 * hidden;  // per token: norm, sum; before and after the activation
       EXPECT_EQ(rank.context.memory().use().tensors - before,
                 static_cast<size_t>(Rank::kTokens * (2 * elements + 2 * 4)));
     });
   }
 }
 
-// Logits of a bf16 model are f32, as the loss sees them: near 40 bf16 knows quarters alone.
+// The logits of a bf16 model are f32, as in the loss: near 40 bf16 has only multiples of a quarter.
 TEST(DecodedLogits, EqualTheLogitsOfTheLoss) {
   Context context;
   Mesh mesh = Mesh::single();

@@ -23,7 +23,7 @@ TEST(Tape, RunsClosuresFromTheLastToTheFirstAndFreesEach) {
   for (int i = 0; i < 3; ++i) {
     tape.push([&order, held, i] {
       order.push_back(i);
-      EXPECT_EQ(held.use_count(), 2 + i);  // this test's, this closure's, those of the closures before it
+      EXPECT_EQ(held.use_count(), 2 + i);  // of this test, this closure, and the closures before it
     });
   }
   EXPECT_EQ(held.use_count(), 4);
@@ -55,7 +55,7 @@ TEST(Tape, TheFirstGradientOverwritesAndLaterOnesAdd) {
   EXPECT_FALSE(tape.gradient(tape.constant(scalar(context, 1))));
 }
 
-// Two replicas, one parameter in one bucket: its all-reduce begins when no use of it is open any more.
+// Two replicas, one parameter in one bucket: its all-reduce begins when no use of the parameter is open any more.
 class ParameterUses : public testing::Test {
  protected:
   struct Rank {

@@ -3,12 +3,12 @@
 # Breaks a scratch copy of weft in many small ways, one at a time, and checks that a named test notices each.
 #
 #   tests/mutations/run.sh                 all patches of this folder
-#   tests/mutations/run.sh padded tied     those whose names contain one of the words
-#   tests/mutations/run.sh --pick 3 cuda/  three of them, drawn by the last commit
-#   tests/mutations/run.sh --check         only that every patch still applies, and stands in the page of its table
-#   tests/mutations/run.sh --table         the tables of docs/layouts.md and, for cuda/, of docs/simulated_device.md
+#   tests/mutations/run.sh padded tied     the patches whose names contain one of the words
+#   tests/mutations/run.sh --pick 3 cuda/  three of these patches, drawn by the last commit
+#   tests/mutations/run.sh --check         checks only that every patch still applies, and is listed in the page of its table
+#   tests/mutations/run.sh --table         prints the tables of docs/layouts.md and, for cuda/, of docs/simulated_device.md
 #
-# Those of cuda/ break device code; their tests run on the simulated device. Tests called mpi_... run on four ranks. A patch begins with a sentence that says what it breaks and a line "Test: TARGET FILTER". The scratch copy is of the
+# Patches in cuda/ break device code; their tests run on the simulated device. Tests called mpi_... run on four ranks. A patch begins with a sentence that says what it breaks and a line "Test: TARGET FILTER". The scratch copy is of the
 # last commit. Takes about half a minute a patch on two cores.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -16,7 +16,7 @@ root=$(cd "$here/../.." && pwd)
 
 # test_of PATCH: sets target and filter.
 test_of() { read -r _ target filter < <(grep '^Test: ' "$1"); }
-# row PATCH: its line of the table.
+# row PATCH: the patch's line of the table.
 row() {
   local target filter
   test_of "$1"
@@ -24,7 +24,7 @@ row() {
   printf '| %s | `%s %s` |\n' "$(head -n 1 "$1")" "$target" "$filter"
 }
 
-# name_of PATCH: 07-padded, cuda/41-row-sums.
+# name_of PATCH: its name, such as 07-padded or cuda/41-row-sums.
 name_of() {
   local path=${1#"$here"/}
   printf '%s' "${path%.patch}"
@@ -86,7 +86,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 git -C "$root" archive HEAD | tar -x -C "$scratch"
 cd "$scratch"
-# A compiler cache has what the build beside this one compiled; without one, PTX alone is compiled the soonest.
+# A compiler cache has what the build beside this one compiled; without a cache, compiling only PTX is the fastest.
 architectures=80-virtual
 if command -v ccache >/dev/null; then
   architectures=$(sed -n 's/^WEFT_CUDA_ARCHITECTURES:[A-Z]*=//p' "$root/build/cpu/CMakeCache.txt" 2>/dev/null) || true

@@ -49,7 +49,7 @@ TEST(Agree, EveryRankThrowsTheSameError) {
   expect_thrown_everywhere(InternalError("a bug"));
 }
 
-// Ranks 1 and 2 find different things wrong; rank 0 nothing.
+// Ranks 1 and 2 find different errors; rank 0 finds none.
 TEST(AgreeEach, TheLowestErrorIsEveryRanks) {
   on_three_ranks([](Communicator& world, int rank) {
     int done = 0;

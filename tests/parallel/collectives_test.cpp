@@ -37,7 +37,7 @@ TEST_P(Collectives, SumMaximumScatterGatherBroadcast) {
       for (int i = 0; i < 2 * n; ++i) whole.data<double>()[i] = i + 100 * me;
       c->reduce_scatter(whole, mine);
       EXPECT_EQ(mine.data<double>()[1], n * (2 * me + 1) + 100 * ranks);
-      // In place: the rank's own piece of the result is the input.
+      // In place: the input is the rank's own piece of the result.
       const Tensor gathered = context.empty({2 * n}, DType::F64);
       gathered.data<double>()[2 * me] = me, gathered.data<double>()[2 * me + 1] = -me;
       c->all_gather(gathered.slice(2 * me, 2 * me + 2), gathered);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives of any communicator, on tensors of any device, against sums made here.
+// Checks collectives of any communicator, on tensors of any device, against sums that are computed here.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@
 
 namespace weft::test {
 
-// What rank `rank` brings as element i: small whole numbers, exact in every dtype and in any order of a sum.
+// The value of element i on rank `rank`: small whole numbers, exact in every dtype and in any order of a sum.
 inline double value(int rank, int64_t i) { return static_cast<double>((rank * 7 + i * 3) % 23 - 11); }
 
 // Calls f.template operator()<T>() with the host's type of the dtype.
@@ -145,8 +145,8 @@ inline void check_copies(Context& context, Communicator& c, DType dtype, int64_t
   }
 }
 
-// bf16 numbers of either sign and of sizes far apart. Every fourth sum is 1 + 2^-24 - 1: 0 in this order, and 2^-24 in
-// the other.
+// bf16 numbers of either sign and of very different sizes. Every fourth sum is 1 + 2^-24 - 1: 0 in rank order, and
+// 2^-24 in the reverse order.
 inline float uneven(int rank, int64_t i) {
   if (i % 4 == 0) return rank < 3 ? std::array{1.0f, 0x1p-24f, -1.0f}[static_cast<size_t>(rank)] : 0.0f;
   const uint32_t bits = static_cast<uint32_t>(i * 8 + rank + 1) * 2654435761u;
@@ -156,8 +156,8 @@ inline float uneven(int rank, int64_t i) {
 }
 
 struct Bf16Sums {
-  std::vector<float> right;             // in rank order, rounded once
-  int backwards = 0, step_by_step = 0;  // elements that are others in another order, or rounded after each addition
+  std::vector<float> right;             // the sum in rank order, rounded once
+  int backwards = 0, step_by_step = 0;  // elements that differ in reverse order, or if rounded after each addition
 };
 inline Bf16Sums bf16_sums(int ranks, int64_t first, int64_t elements) {
   const auto rounded = [](float x) { return static_cast<float>(BFloat16(x)); };
@@ -175,7 +175,7 @@ inline Bf16Sums bf16_sums(int ranks, int64_t first, int64_t elements) {
   return sums;
 }
 
-// Sums of bf16 in 2 bytes, of as many elements as the ranks divide and of others.
+// Sums of bf16 in 2 bytes, of numbers of elements that the ranks divide and of others.
 inline void check_bf16_sums(Context& context, Communicator& c) {
   const auto uneven_elements = [&](int64_t elements) {
     const Tensor t = context.empty({elements}, DType::BF16);
@@ -214,7 +214,7 @@ inline void check_all(Context& context, Communicator& c) {
   c.barrier();
 }
 
-// Collectives of several kinds under way at once, waited for in another order than begun.
+// Several kinds of collectives are under way at once, and are waited for in another order than they began.
 inline void check_overlap(Context& context, const Mesh& mesh) {
   Communicator& c = mesh.dp();
   const int n = c.size(), me = c.rank();
@@ -231,7 +231,7 @@ inline void check_overlap(Context& context, const Mesh& mesh) {
     auto scatter = c.start_reduce_scatter(whole, mine);
     auto gather = c.start_all_gather(filled(context, 100, DType::F64, me), gathered);
     double control = 1;
-    control = mesh.world().all_reduce_host(control, ReduceOp::Sum);  // another axis meanwhile
+    control = mesh.world().all_reduce_host(control, ReduceOp::Sum);  // on another axis meanwhile
     EXPECT_EQ(control, n);
     while (!pending.back()->done()) c.progress();
     gather->wait(), scatter->wait();
@@ -247,7 +247,7 @@ inline void check_overlap(Context& context, const Mesh& mesh) {
   }
 }
 
-// bf16 sums, sizes that do not fit and roots that are not there are refused before a library sees them.
+// bf16 sums, sizes that do not fit and roots that do not exist are refused before a library receives them.
 inline void check_refusals(Context& context, Communicator& c) {
   EXPECT_THROW(c.all_reduce(context.zeros({2}, DType::BF16)), InternalError);
   EXPECT_THROW(c.broadcast(context.zeros({2}, DType::F32), c.size()), InternalError);
@@ -263,7 +263,7 @@ inline void check_refusals(Context& context, Communicator& c) {
   }
 }
 
-// What a plan says of a run.
+// The traffic that a plan predicts must equal that of a run.
 inline void check_counts(Context& context, const Mesh& real, const MeshLayout& layout) {
   Context meta({.kind = DeviceKind::Meta});
   const Mesh dry = dry_mesh(layout, meta, real.world().rank());

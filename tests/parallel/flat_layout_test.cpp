@@ -33,7 +33,7 @@ TEST(FlatLayout, AllIsOneOwnedRangeUnlessReplicasDivideIt) {
   }
 }
 
-// Buckets are padded so that three replicas get equal shares, which are disjoint and cover all.
+// Buckets are padded so that three replicas get equal shares, which are disjoint and cover the whole buffer.
 TEST(FlatLayout, ReplicasOwnEqualSharesOfEachBucket) {
   std::vector<int> owners(384, 0);
   for (int rank = 0; rank < 3; ++rank) {
@@ -52,8 +52,8 @@ TEST(FlatLayout, ReplicasOwnEqualSharesOfEachBucket) {
   EXPECT_EQ(owners, std::vector<int>(384, 1));
 }
 
-// Parameters 0 and 2 are frozen: they come first, share no bucket with what is trained, and buffers of gradients end
-// where they begin.
+// Parameters 0 and 2 are frozen: they come first and share no bucket with trained parameters, and buffers of trained
+// parameters do not include them.
 TEST(FlatLayout, FrozenParametersLieBeforeAllThatIsTrained) {
   for (const int dp : {1, 3}) {
     const FlatLayout layout = make_flat_layout(std::vector<int64_t>{100, 10, 64, 70}, 4,
@@ -79,7 +79,7 @@ TEST(FlatLayout, FrozenParametersLieBeforeAllThatIsTrained) {
   }
 }
 
-// Element i of the whole buffer holds i, in both ways of keeping it.
+// Element i of the whole buffer holds i, whether a rank keeps the whole buffer or a shard.
 TEST(FlatBuffer, GivesThePartsOfItsOwnedRanges) {
   const FlatLayout layout = layout_of(ZeroStage::Optimizer, 1, 2);  // owns [192, 256) and [64, 128)
   ASSERT_EQ(layout.owned, (std::vector<FlatRange>{{192, 256}, {64, 128}}));

@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-// What tp shards (padded to whole blocks of rows), what it replicates; the gradient of each is constant.
+// Parameters that tp shards (padded to whole blocks of rows) or replicates; the gradient of each is constant.
 struct Declared {
   const char* name;
   float gradient;

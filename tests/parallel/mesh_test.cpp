@@ -26,7 +26,7 @@ TEST(MeshLayout, TpRanksAreNeighbours) {
   EXPECT_EQ(place(2, 2), std::tuple(MeshAxis::Tp, 0, 2, 3));
 }
 
-// On each axis every rank has a place of its own, and groups are full.
+// On each axis every rank has a different place, and groups are full.
 TEST(MeshLayout, GroupsDivideTheWorld) {
   for (const MeshLayout& layout : {MeshLayout{1, 1}, {4, 1}, {1, 4}, {3, 4}}) {
     std::map<MeshAxis, std::set<std::pair<int, int>>> taken;
@@ -54,7 +54,7 @@ TEST(MeshLayout, AllLayoutsOfSomeRanksAreListed) {
   EXPECT_EQ(layouts_of(1), std::vector<MeshLayout>{{}});
 }
 
-// Sizes that a file states may be of any value.
+// The sizes that a file states may have any value.
 TEST(MeshLayout, AGridHasAsManyRanksAsItsSizesMultiplyTo) {
   constexpr int kMost = std::numeric_limits<int>::max();
   EXPECT_TRUE((MeshLayout{3, 4}.is_grid_of(12)));

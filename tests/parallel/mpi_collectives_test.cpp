@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every collective over MPI, on world and on the axes of every mesh of these ranks, against sums made here.
+// Every collective over MPI, on world and on the axes of every mesh of these ranks, against sums computed here.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -40,8 +40,8 @@ std::unique_ptr<Communicator> communicator(const MpiMessages& messages) {
   return mpi_communicator(MeshAxis::World, MpiComm::duplicate(MPI_COMM_WORLD), messages);
 }
 
-// Messages beyond what one call can count go in pieces, and their sums in chunks, also where the share of a rank could
-// be counted.
+// Messages beyond what one call can count are sent in pieces, and their sums in chunks, even if one call could
+// count the share of a rank.
 TEST(MpiCollectives, GoInPieces) {
   Context context;
   for (const int64_t max_count : {1, 3, 100}) {
@@ -56,7 +56,7 @@ TEST(MpiCollectives, GoInPieces) {
 constexpr MpiMessages kSmallChunks{.chain_bytes = 1, .chunk_bytes = 64},
     kLargerChunks{.chain_bytes = 1, .chunk_bytes = 4096};
 
-// Messages that are no multiple of a chunk, one element longer or shorter than some, and many windows of chunks long.
+// Messages that are no multiple of a chunk, one element longer or shorter than some chunks, and many windows long.
 TEST(MpiChain, SumsMessagesOfAnyLength) {
   Context context;
   const auto c = communicator(kSmallChunks);
@@ -67,7 +67,7 @@ TEST(MpiChain, SumsMessagesOfAnyLength) {
   }
 }
 
-// Numbers whose sum depends on the order: what lies in all ranks is ((x0 + x1) + x2) + ..., to the bit.
+// Numbers whose sum depends on the order: all ranks must hold ((x0 + x1) + x2) + ..., bit for bit.
 TEST(MpiChain, AddsInRankOrder) {
   const auto x = [](int rank, int64_t i) {
     return std::ldexp(1.0F + 0.001F * static_cast<float>(i % 97), static_cast<int>((rank * 11 + i) % 40)) *
@@ -96,7 +96,7 @@ TEST(MpiChain, AddsInRankOrder) {
       context, whole, [&](int64_t i) { return x(me, i); }, "what was scattered");
 }
 
-// More at once than are advanced together, dropped, or waited for in another order than begun.
+// More sums at once than are advanced together; one is dropped, others are waited for in another order than begun.
 TEST(MpiChain, SumsOverlapOneAnother) {
   Context context;
   check_overlap(context, {{.dp = world_size()}, communicator({})->rank(), [](const AxisPlace& place) {
@@ -114,7 +114,7 @@ TEST(MpiChain, SumsOverlapOneAnother) {
       context, dropped, [&](int64_t i) { return c->size() * value(0, i); }, "dropped");
 }
 
-// Of the size from which on sums go along the chain by themselves.
+// Sums of the size from which they are sent along the chain by default, and around it.
 TEST(MpiChain, LargeSums) {
   Context context;
   const auto c = communicator({});
@@ -178,7 +178,7 @@ TEST(MpiNode, RanksShareAPage) {
   for (int r = 0; r < node.ranks; ++r) EXPECT_EQ(all[r].rank, r);
   double first = node.page->first_to_report() ? 1 : 0;
   first = mesh.world().all_reduce_host(first, ReduceOp::Sum);
-  EXPECT_EQ(first, 1);  // one rank of them all
+  EXPECT_EQ(first, 1);  // exactly one rank
 }
 
 }  // namespace

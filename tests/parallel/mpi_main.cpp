@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// main() of a GoogleTest binary whose ranks run every test together under mpirun.
+// The main() of a GoogleTest binary whose ranks run every test together under mpirun.
 #include <gtest/gtest.h>
 
 #include <cstdio>

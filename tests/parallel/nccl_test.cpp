@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every collective over NCCL, between threads that each have a CUDA device of their own.
+// Every collective over NCCL, between threads that each have a different CUDA device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ TEST(NcclCollectives, OverlapOneAnother) {
   on_devices({.dp = 3}, [](Mesh& mesh, Context& context) { check_overlap(context, mesh); });
 }
 
-// The collective reads what an operation before it has just made, and an operation after it reads what it has made.
+// The collective reads the result of the operation before it, and the operation after it reads that of the collective.
 TEST(NcclCollectives, OperationsComeBeforeAndAfter) {
   on_devices({.dp = 2}, [](Mesh& mesh, Context& context) {
     const Tensor sum = context.empty({5000}, DType::F32), twice = context.zeros({5000}, DType::F32);
@@ -54,12 +54,12 @@ TEST(NcclCollectives, OperationsComeBeforeAndAfter) {
   });
 }
 
-// Each rank adds what the others have sent, once it is there.
+// Each rank adds the parts that the other ranks have sent, after they have arrived.
 TEST(NcclCollectives, Bf16SumsAreAddedWhenAllPartsHaveCome) {
   on_devices({.tp = 3}, [](Mesh& mesh, Context& context) { check_bf16_sums(context, mesh.tp()); });
 }
 
-// Its memory goes back to the pool, and to the next tensor of that size.
+// The tensor's memory goes back to the pool, and to the next tensor of that size.
 TEST(NcclCollectives, AWorkThatIsDroppedStillComesBeforeWhatFollows) {
   on_devices({.dp = 2}, [](Mesh& mesh, Context& context) {
     for (int round = 0; round < 5; ++round) {
@@ -100,7 +100,7 @@ TEST(NcclCollectives, EveryRankHoldsTheSameBits) {
   for (size_t r = 1; r < 4; ++r) EXPECT_EQ(seen[r], seen[0]);
 }
 
-// What the environment says stays, and is named; another algorithm has other bits.
+// An algorithm that the environment sets is kept and named; another algorithm gives other bits.
 TEST(NcclCollectives, SumsUseTheNamedAlgorithm) {
   struct Sums {
     std::string named;
@@ -112,7 +112,7 @@ TEST(NcclCollectives, SumsUseTheNamedAlgorithm) {
       const Tensor t = context.empty({1000}, DType::F32);
       put(context, t, [&](int64_t i) { return std::pow(0.1, mesh.dp().rank()) * static_cast<double>(i) / 7; });
       mesh.dp().all_reduce(t);
-      EXPECT_EQ(mesh.tp().sums(), "");  // alone
+      EXPECT_EQ(mesh.tp().sums(), "");  // a single rank
       if (mesh.dp().rank() == 0) first = {mesh.dp().sums(), get(context, t)};
     });
     return first;
@@ -133,7 +133,7 @@ TEST(NcclCollectives, SumsUseTheNamedAlgorithm) {
 TEST(NcclCollectives, RefusalsNameAxisAndRank) {
   on_devices({.dp = 2}, [](Mesh& mesh, Context& context) {
     check_refusals(context, mesh.dp());
-    EXPECT_THROW(mesh.world().all_reduce(context.zeros({2}, DType::F32)), InternalError);  // has no device plane
+    EXPECT_THROW(mesh.world().all_reduce(context.zeros({2}, DType::F32)), InternalError);  // no device plane
   });
 }
 
@@ -141,7 +141,7 @@ TEST(NcclCollectives, CountWhatADryMeshCounts) {
   on_devices({.dp = 2, .tp = 2}, [](Mesh& mesh, Context& context) { check_counts(context, mesh, {.dp = 2, .tp = 2}); });
 }
 
-// What is queued is one thing, what is done another: the device itself counts it.
+// Queued collectives and done collectives are counted separately: the device itself counts those it has done.
 TEST(NcclCollectives, AreCountedWhenTheDeviceHasDoneThem) {
   on_devices({.dp = 2}, [](Mesh& mesh, Context& context) {
     const Tensor t = filled(context, 1000, DType::F32, mesh.dp().rank());
@@ -150,7 +150,7 @@ TEST(NcclCollectives, AreCountedWhenTheDeviceHasDoneThem) {
     const auto dp = static_cast<size_t>(MeshAxis::Dp);
     EXPECT_EQ(mesh.heartbeat().read().device.queued[dp], 3);
     get(context, t);
-    while (mesh.heartbeat().read().device.busy()) {  // it counts behind what the host waits for
+    while (mesh.heartbeat().read().device.busy()) {  // the device counts after the work that the host waits for
       mesh.settle();
       progress.look();
     }
@@ -160,7 +160,7 @@ TEST(NcclCollectives, AreCountedWhenTheDeviceHasDoneThem) {
     mesh.dp().barrier();
     if (mesh.dp().rank() == 1) return;
     auto alone = mesh.dp().start_all_reduce(t, ReduceOp::Sum, {"gradient bucket", 7});
-    for (int i = 0; i < 50; ++i) get(context, filled(context, 10, DType::F32, i));  // the device does what it can
+    for (int i = 0; i < 50; ++i) get(context, filled(context, 10, DType::F32, i));  // the device runs all that it can
     progress.look();
     const auto awaited = progress.awaited();
     ASSERT_TRUE(awaited);
@@ -170,7 +170,7 @@ TEST(NcclCollectives, AreCountedWhenTheDeviceHasDoneThem) {
   });
 }
 
-// Another thread's abort is what lets a host go that waits for a rank which does not come.
+// A host that waits for a rank which does not come is released by the abort of another thread.
 TEST(NcclFailures, AbortReleasesTheHostAndItsDevice) {
   on_devices({.dp = 2}, [](Mesh& mesh, Context& context) {
     if (mesh.dp().rank() == 1) return mesh.dp().barrier();
@@ -185,7 +185,7 @@ TEST(NcclFailures, AbortReleasesTheHostAndItsDevice) {
   });
 }
 
-// It is asked while the host waits: the device never comes to the end of a collective that one rank has left.
+// NCCL is asked while the host waits: the device never finishes a collective that one rank has left.
 TEST(NcclFailures, AnAsynchronousErrorEndsTheWaitAndNamesRankDeviceAndCollective) {
   on_devices({.dp = 2}, [](Mesh& mesh, Context& context) {
     const Tensor t = filled(context, 1000, DType::F32, mesh.dp().rank());

@@ -20,7 +20,7 @@ double weight_at(int64_t v, int64_t w) { return std::cos(static_cast<double>(7 *
 double bias_at(int64_t v) { return 0.1 * static_cast<double>(v); }
 int32_t target_at(int64_t t) { return t % 8 == 3 ? -1 : static_cast<int32_t>(t % kVocabulary); }
 
-// Of one rank: `rows` of the vocabulary from `first` on, those beyond its end zero.
+// The results of one rank with `rows` rows of the vocabulary from `first` on; rows beyond its end are zero.
 struct Result {
   std::vector<double> loss, nll, dhidden, dweight, dbias;
 };
@@ -83,14 +83,14 @@ void near(const std::vector<double>& got, const std::vector<double>& want, size_
 }
 
 TEST(OutputLoss, IsTheFormulaWhateverItsChunks) {
-  for (const int64_t chunk_bytes : {int64_t{1}, int64_t{1} << 20}) {  // chunks of 16 tokens; all at once
+  for (const int64_t chunk_bytes : {int64_t{1}, int64_t{1} << 20}) {  // chunks of 16 tokens; all tokens at once
     const Result got = run(nullptr, 0, kVocabulary, chunk_bytes), want = expected();
     near(got.loss, want.loss), near(got.nll, want.nll), near(got.dhidden, want.dhidden);
     near(got.dweight, want.dweight), near(got.dbias, want.dbias);
   }
 }
 
-// Three rows a rank, the last rank's second and third are padding: all ranks get the losses, each its part of the rest.
+// Three rows a rank, the last two of the last rank padding: all ranks get the losses, each its part of the gradients.
 TEST(OutputLoss, DividesTheVocabulary) {
   const Result want = expected();
   std::vector<double> dhidden(kTokens * kWidth);
@@ -107,7 +107,7 @@ TEST(OutputLoss, DividesTheVocabulary) {
   near(dhidden, want.dhidden);
 }
 
-// What the last step left must not be used again.
+// Gradients of the last step must not be used again.
 TEST(OutputLoss, NoRowsGiveNoGradient) {
   Context context;
   const Tensor dweight = context.zeros({kVocabulary, kWidth}, DType::F64),

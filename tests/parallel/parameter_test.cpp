@@ -56,7 +56,7 @@ TEST(Parameters, APlacementDividesADimOnceAndLeavesTheReplicasAlone) {
   EXPECT_THROW((Placement{{MeshAxis::Tp, 0}, {MeshAxis::Tp, 1}}), InternalError);
 }
 
-// Each element of a replica is counted on one of its ranks.
+// Each element of a replica is counted on exactly one of its ranks.
 TEST(Parameters, OneRankOfAReplicaCountsAReplicatedParameter) {
   run_in_process({.dp = 2, .tp = 2}, [](Mesh& mesh, int) {
     Context context;
@@ -70,8 +70,8 @@ TEST(Parameters, OneRankOfAReplicaCountsAReplicatedParameter) {
   });
 }
 
-// A vocabulary is padded in memory to equal parts that the device likes (16 rows here): what exists reassembles, the
-// padding is zero, and a rank may hold nothing else.
+// A vocabulary is padded in memory to equal parts of a multiple that suits the device (16 rows here): existing rows
+// reassemble, the padding is zero, and a rank may hold only padding.
 TEST(Parameters, PaddedShardsReassemble) {
   Context context;
   ASSERT_EQ(context.vocabulary_multiple(), 16);
@@ -146,7 +146,7 @@ struct Buckets {
   }
 };
 
-// Ranks whose contributions come in different orders, or not at all, get the same sums.
+// Ranks whose contributions arrive in different orders, or not at all, get the same sums.
 TEST(GradientBuckets, SumWhateverTheOrderOfContributions) {
   run_in_process({.dp = 3}, [](Mesh& mesh, int rank) {
     Buckets t(mesh);
@@ -167,15 +167,15 @@ TEST(GradientBuckets, SumWhateverTheOrderOfContributions) {
       t.buckets->finish();
       EXPECT_EQ(t.gradient("a"), 44);
       EXPECT_EQ(t.gradient("b"), 22);
-      EXPECT_EQ(t.gradient("c"), 0);  // nobody contributed: zeroed, though the last step left something
+      EXPECT_EQ(t.gradient("c"), 0);  // without a contribution: zeroed, though the last step left a value
       EXPECT_EQ(t.gradient("d"), 22);
       t.gradient("c") = 5;
     }
   });
 }
 
-// What the replicas divide: each gets the sum of what it owns, over micro-batches too, and one with fewer of them waits
-// for nobody.
+// With replicas that divide the state, each gets the sums of the ranges that it owns, over micro-batches too; a replica
+// with fewer micro-batches does not wait for the others.
 TEST(GradientBuckets, ReplicasGetTheSumsOfTheRangesTheyOwn) {
   for (const ZeroStage zero : {ZeroStage::Optimizer, ZeroStage::Gradients}) {
     run_in_process({.dp = 2}, [&](Mesh& mesh, int rank) {
@@ -209,8 +209,8 @@ TEST(GradientBuckets, ReplicasGetTheSumsOfTheRangesTheyOwn) {
   }
 }
 
-// A bucket's reduction begins with the last contribution to it, while backward continues, except for the last
-// micro-batch only: those before it add to the same memory.
+// A bucket's reduction begins with its last contribution, while backward continues, but only in the last micro-batch:
+// the micro-batches before it add to the same memory.
 TEST(GradientBuckets, ReductionsBeginWhileBackwardRuns) {
   run_in_process({.dp = 2}, [](Mesh& mesh, int) {
     Buckets t(mesh);

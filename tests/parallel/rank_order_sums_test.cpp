@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums that the program adds itself, in the order of the ranks, over threads of one process.
+// Sums that the program adds itself, in rank order, over threads of one process.
 #include "parallel/rank_order_sums.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ TEST(RankOrderSums, SendHalfOfWhatSumsInFp32Do) {
   });
 }
 
-// A plan holds what a run does: the parts, and a share in fp32.
+// A dry run holds as much memory as a run: the parts, and a share in fp32.
 TEST(RankOrderSums, HoldWhatTheirDryRunsDo) {
   const auto held = [](Context& context, Communicator& tp, int64_t elements) {
     const Tensor t = context.zeros({elements}, DType::BF16);

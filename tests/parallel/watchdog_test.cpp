@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A watchdog whose report comes here instead of ending the process.
+// A watchdog whose report is kept here instead of ending the process.
 struct Watched {
   std::shared_ptr<Heartbeat> heartbeat = std::make_shared<Heartbeat>();
   std::promise<std::string> promise;
@@ -33,7 +33,7 @@ constexpr PhaseBudgets kNever{.init_seconds = 0, .step_seconds = 0, .save_second
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// Reports who, where, at what, and what to do.
+// The report names the rank, its place, the collective, and the key to change.
 TEST(Watchdog, ReportsARankThatStandsStill) {
   Watched w({.step_seconds = 0.1});
   w.watchdog.join(3, 0, nullptr);
@@ -58,7 +58,7 @@ TEST(Watchdog, IsQuietWhileTheHeartBeats) {
   EXPECT_TRUE(w.quiet_for(milliseconds(0)));
 }
 
-// A save that is longer than a step may be does not trip the step's budget.
+// A save that takes longer than a step may take does not exceed the step's budget.
 TEST(Watchdog, EveryPhaseHasItsOwnBudget) {
   Watched w({.step_seconds = 0.05, .save_seconds = 0});
   {
@@ -77,7 +77,7 @@ TEST(Watchdog, TakesOtherBudgets) {
   EXPECT_TRUE(has(w.report.get(), "phase init"));
 }
 
-// Two ranks of a node, of `ranks` in all, at the same collective of dp.
+// Two ranks of one node, in a group of `ranks` ranks, at the same collective of dp.
 struct TwoRanks {
   Watched first, second;
   explicit TwoRanks(int ranks, const PhaseBudgets& budgets = {.init_seconds = 0.1}) : first(budgets), second(kNever) {
@@ -104,7 +104,7 @@ TEST(Watchdog, NamesTheRankThatHasNotArrived) {
   EXPECT_TRUE(has(report, "last collective: all_reduce number 4 over dp; last progress")) << report;
 }
 
-// Rank 0 waits over dp for rank 1, which waits over tp for rank 2, which waits for nobody.
+// Rank 0 waits over dp for rank 1, which waits over tp for rank 2, which waits for no rank.
 TEST(Watchdog, NamesTheRankBehindTheOneThatHasNotArrived) {
   const std::shared_ptr<NodeStatus> page = NodeStatus::create(3);
   Watched first({.init_seconds = 0.1}), second(kNever), third(kNever);
@@ -141,10 +141,10 @@ TEST(Watchdog, SlowIsNotHung) {
     std::this_thread::sleep_for(milliseconds(10));
   }
   EXPECT_TRUE(ranks.first.quiet_for(milliseconds(0)));
-  EXPECT_TRUE(has(ranks.first.report.get(), "not arrived: rank 1"));  // and now it stands still
+  EXPECT_TRUE(has(ranks.first.report.get(), "not arrived: rank 1"));  // the rank stands still from here on
 }
 
-// Its watchdog does not run either, so it is the process that stands; no phase gives it time for that.
+// The watchdog of a stopped process does not run either, so the process itself is stopped; no phase allows that.
 TEST(Watchdog, AStoppedNeighbourEndsTheJobInAnyPhase) {
   const std::shared_ptr<NodeStatus> page = NodeStatus::create(2);
   page->slot(1).rank = 1;
@@ -170,7 +170,7 @@ TEST(Watchdog, ANeighbourThatWorksLongOrHasLeftIsNotStopped) {
   EXPECT_TRUE(w.quiet_for(milliseconds(3000)));
 }
 
-// A device that has been given collectives over dp, and counts what it has done of them.
+// A device that has queued collectives over dp, and counts how many it has done.
 struct Queued {
   std::shared_ptr<std::atomic<uint64_t>> done = std::make_shared<std::atomic<uint64_t>>(0);
   Queued(Heartbeat& heartbeat, int collectives) {
@@ -183,7 +183,7 @@ struct Queued {
   }
 };
 
-// What the host queues meanwhile does not hide it.
+// Collectives that the host queues meanwhile do not hide a device that stands still.
 TEST(Watchdog, ADeviceThatStandsStillIsAHang) {
   Watched w({.init_seconds = 0.3});
   const Queued queued(*w.heartbeat, 3);
@@ -250,7 +250,7 @@ TEST(Watchdog, OneRankOfANodeReports) {
   TwoRanks ranks(2, kNever);
   EXPECT_TRUE(ranks.second.watchdog.first_to_report());
   EXPECT_FALSE(ranks.first.watchdog.first_to_report());
-  EXPECT_TRUE(ranks.second.watchdog.first_to_report());  // and stays the one
+  EXPECT_TRUE(ranks.second.watchdog.first_to_report());  // the first rank keeps this role
 }
 
 TEST(WatchdogDeathTest, EndsTheProcessWithExitCode5) {
@@ -272,7 +272,7 @@ TEST(NodeStatus, IsGoneWithItsProcesses) {
   EXPECT_NE(NodeStatus::open(getpid(), descriptor, 1), nullptr);
   page->close_descriptor();
   EXPECT_EQ(NodeStatus::open(getpid(), descriptor, 1), nullptr);
-  EXPECT_EQ(NodeStatus::open(getpid(), STDIN_FILENO, 1), nullptr);  // somebody else's file
+  EXPECT_EQ(NodeStatus::open(getpid(), STDIN_FILENO, 1), nullptr);  // a file of another kind
 }
 
 TEST(DeviceProgress, TheFirstThatWasQueuedOnAnyAxisIsTheOneToComeTo) {
@@ -280,7 +280,7 @@ TEST(DeviceProgress, TheFirstThatWasQueuedOnAnyAxisIsTheOneToComeTo) {
   DeviceProgress& progress = heartbeat.device();
   std::array<std::shared_ptr<std::atomic<uint64_t>>, 2> done;
   for (auto& count : done) count = std::make_shared<std::atomic<uint64_t>>(0);
-  progress.queue(MeshAxis::World, {});  // nothing counts there
+  progress.queue(MeshAxis::World, {});  // no device counts on this axis
   EXPECT_FALSE(progress.awaited());
   progress.watch(MeshAxis::Dp, done[0]);
   progress.watch(MeshAxis::Tp, done[1]);
@@ -298,7 +298,7 @@ TEST(DeviceProgress, TheFirstThatWasQueuedOnAnyAxisIsTheOneToComeTo) {
   EXPECT_FALSE(progress.awaited());
 }
 
-// More than have a name are on their way: which one it is is not known, but that there is one.
+// More collectives are under way than have a name: the next one is unknown, but it is reported that there is one.
 TEST(DeviceProgress, CountsMoreThanItNames) {
   Heartbeat heartbeat;
   heartbeat.device().watch(MeshAxis::Dp, std::make_shared<std::atomic<uint64_t>>(0));
@@ -310,7 +310,7 @@ TEST(DeviceProgress, CountsMoreThanItNames) {
   EXPECT_EQ(heartbeat.read().device.queued[1], 5000);
 }
 
-// Every communicator beats; the numbers of an axis are the same on all its ranks.
+// Every communicator beats; an axis has the same numbers on all its ranks.
 TEST(Heartbeat, CollectivesBeat) {
   run_in_process({.dp = 2, .tp = 2}, [](Mesh& mesh, int) {
     Context context;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands for NCCL in a build without it (-DWEFT_NCCL=OFF), compiled and linked in every build: its source is this
-// test's own, and comes before the library's.
+// The functions that replace NCCL in a build without it (-DWEFT_NCCL=OFF), compiled and linked in every build: their
+// source belongs to this test, and is linked before the library's.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

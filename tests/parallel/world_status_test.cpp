@@ -51,7 +51,7 @@ TEST(WorldMessages, SayWhereRanksAre) {
   EXPECT_EQ(to_datagrams(kToken, {}).size(), 1U);
 }
 
-// Anyone who can reach a port can send to it.
+// Any process that can reach a port can send to it.
 TEST(WorldMessages, OnlyMessagesOfThisRunAreTaken) {
   const std::vector<NodeStatus::Entry> one = {rank_of(3)};
   const std::string bytes = to_datagrams(kToken, one).at(0);
@@ -71,7 +71,7 @@ TEST(WorldMessages, OnlyMessagesOfThisRunAreTaken) {
   }
 }
 
-// Any byte of one may be any other: it is refused, or says what can be.
+// Any byte of a message may change: the message is refused, or reports a possible state.
 TEST(WorldMessages, BytesThatChangeOnTheirWayDoNoHarm) {
   const std::vector<NodeStatus::Entry> one = {rank_of(3)};
   const std::string bytes = to_datagrams(kToken, one).at(0);
@@ -105,7 +105,7 @@ TEST(NodeStatus, HoldsRanksOfOtherNodes) {
   EXPECT_EQ(page->others().size(), 1U);
 }
 
-// Nodes of a rank each, whose watchdogs talk over the loopback.
+// Nodes of one rank each, whose watchdogs send messages over the loopback.
 struct Node {
   std::shared_ptr<NodeStatus> page = NodeStatus::create(1);
   std::unique_ptr<WorldStatus> status;
@@ -152,7 +152,7 @@ TEST(WorldStatus, StrangersAreNotHeard) {
   EXPECT_EQ(b.page->others()[0].rank, 0);
 }
 
-// More ranks than a page has room for: it holds those that keep others waiting.
+// There are more ranks than a page has room for: it holds the ranks that keep others waiting.
 TEST(WorldStatus, TheNodesThatKeepOthersWaitingAreKnown) {
   constexpr int kWorld = 300;
   Node a(0, std::nullopt, kWorld), b(1, a.address, kWorld);
@@ -171,7 +171,7 @@ TEST(WorldStatus, TheNodesThatKeepOthersWaitingAreKnown) {
   }
 }
 
-// Two watchdogs of ranks on two nodes. The first one's report comes here.
+// Two watchdogs of ranks on two nodes. The report of the first one is kept here.
 struct TwoNodes {
   std::shared_ptr<Heartbeat> first = std::make_shared<Heartbeat>(), second = std::make_shared<Heartbeat>();
   std::shared_ptr<NodeStatus> page = NodeStatus::create(1), theirs = NodeStatus::create(1);
@@ -216,10 +216,10 @@ TEST(WatchdogOfNodes, SlowOnAnotherNodeIsNotHung) {
     std::this_thread::sleep_for(milliseconds(10));
   }
   EXPECT_EQ(nodes.reported(), "");
-  EXPECT_THAT(nodes.wait_for_report(), HasSubstr("not arrived: rank 1 ("));  // and now it stands still
+  EXPECT_THAT(nodes.wait_for_report(), HasSubstr("not arrived: rank 1 ("));  // the rank stands still from here on
 }
 
-// Its last words were of a phase that may take for ever; that it says no more shows that it does not work.
+// Its last message was from a phase that may take any time; that messages stop shows that the node does not work.
 TEST(WatchdogOfNodes, ASilentNodeIsNotAtWork) {
   TwoNodes nodes({.init_seconds = 0.2, .save_seconds = 0}, RunPhase::Save);
   std::this_thread::sleep_for(milliseconds(1000));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What weft plan predicts for devices, by hand.
+// The times that weft plan predicts for devices, computed by hand.
 #include "plan/device_model.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-// A device of round numbers, of which everything is reached.
+// A device of round numbers, all of whose rates are reached.
 const DeviceSpec kDevice{.name = "round",
                          .memory_gib = 1,
                          .memory_gbps = 1000,
@@ -55,7 +55,7 @@ TEST(DeviceModel, TheHostsPartIsTheLeast) {
   EXPECT_DOUBLE_EQ(predict_step(plan, kDevice, kAll).seconds(), 7.004);
 }
 
-// Of 6 s, 4 are backward: gradients hide behind them but for the last bucket, weights behind the 2 of the next forward.
+// Backward takes 4 of the 6 s: gradients hide behind it except the last bucket, weights behind the next forward's 2 s.
 TEST(DeviceModel, WhatReplicasSendHidesBehindAMicroBatch) {
   const auto exposed = [](double gradients, double weights, int64_t micro_batches = 1) {
     StepPlan plan = small_plan();
@@ -83,13 +83,13 @@ TEST(DeviceModel, ShardsAreWaitedForAndNodesAreFarther) {
     plan.layout = {.dp = dp, .tp = tp};
     return predict_step(plan, kDevice, kAll).replicas;
   };
-  EXPECT_NEAR(replicas(8, 1), 4 + 2 * 7 * 1e-3, 1e-12);                 // one node, its links
-  EXPECT_NEAR(replicas(16, 1), 5 + 2 * 15 * (7e-3 + 1e-2) / 8, 1e-12);  // two, the 8 adapters of each
+  EXPECT_NEAR(replicas(8, 1), 4 + 2 * 7 * 1e-3, 1e-12);                 // one node over its links
+  EXPECT_NEAR(replicas(16, 1), 5 + 2 * 15 * (7e-3 + 1e-2) / 8, 1e-12);  // two nodes over the 8 adapters of each
   EXPECT_NEAR(replicas(16, 4), 20 + 2 * 15 * (1e-3 + 1e-2) / 2,
-              1e-12);  // two devices of the axis a node, their adapters
+              1e-12);  // two devices of the axis in each node, over their adapters
 }
 
-// Directly from each rank to all others: one hop, and through its own adapter what goes to other nodes.
+// Each rank sends directly to all others: one hop, and the bytes for other nodes over its own adapter.
 TEST(DeviceModel, AnAllToAllGoesAroundNothing) {
   StepPlan plan = small_plan();
   plan.traffic["tp.all_to_all"] = {.calls = 100, .bytes = 30e9};
@@ -130,7 +130,7 @@ TEST(DeviceModel, AnUnknownDeviceIsNamed) {
   EXPECT_NE(error.find("a100, h100, h200"), std::string::npos) << error;
 }
 
-// The bounds are those of llm.c's own report for eight H100s: 46.8 to 48.5 k tokens/s each.
+// The bounds are those of llm.c's published report for eight H100s: 46.8 to 48.5 k tokens/s each.
 TEST(DeviceModel, Gpt2Of1558MOnEightDevicesAgreesWithPublishedTimes) {
   const BenchJob& named = find_bench_job("gpt2-1558m");
   JobConfig job =
@@ -142,7 +142,7 @@ TEST(DeviceModel, Gpt2Of1558MOnEightDevicesAgreesWithPublishedTimes) {
   EXPECT_NEAR(predictions[0].tokens_per_second() / 8, 47.6e3, 2.4e3);
 }
 
-// Names are an operation's own affair.
+// Products are counted by their kind, whatever the names of the operations.
 TEST(CountedProducts, AreKnownByTheirKind) {
   Ledger ledger;
   ledger.record("gate", OperationKind::Product, {.calls = 1, .flops = 100});

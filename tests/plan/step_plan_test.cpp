@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What weft plan says before there is a dataset.
+// The figures of weft plan before a dataset exists.
 #include "plan/step_plan.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ int64_t gpt_parameters(const TransformerConfig& model, int64_t vocabulary) {
   return model.layers * (12 * w * w + 13 * w) + (vocabulary + model.max_length) * w + 2 * w;
 }
 
-// "1.3b" is 1.3e9.
+// "1.3b" stands for 1.3e9.
 double stated_size(const std::string& stem) { return std::stod(stem) * (stem.back() == 'b' ? 1e9 : 1e6); }
 
 TEST(StepPlan, Gpt3HasTheSizesItIsKnownBy) {
@@ -65,7 +65,7 @@ TEST(StepPlan, RowsWithoutALimitAreAsLongAsTheModelAllows) {
   EXPECT_EQ(shorter.target_tokens, 16 * 64);
 }
 
-// What is kept for backward grows with a micro-batch's tokens and shrinks with recomputation; weights do not.
+// Memory for backward grows with a micro-batch's tokens and shrinks with recomputation; weights do not change.
 TEST(StepPlan, BreaksDownTheMemory) {
   const auto plan = [](const std::vector<std::string>& overrides) {
     return plan_step(unprepared("gpt3/125m.yaml", overrides), {.dp = 8, .tp = 2});
@@ -79,14 +79,14 @@ TEST(StepPlan, BreaksDownTheMemory) {
   EXPECT_LT(one.activation_bytes, none.activation_bytes);
   EXPECT_LT(block.activation_bytes, one.activation_bytes / 2);
   EXPECT_GT(block.flops, none.flops * 1.1);
-  // tp halves everything; of the fp32 masters and the two moments, ZeRO 1 leaves a replica an eighth of that.
+  // tp halves everything; ZeRO 1 leaves a replica an eighth of the fp32 masters and of the two moments.
   const auto share = static_cast<double>(one.parameters) / 2;
   EXPECT_NEAR(static_cast<double>(one.weight_bytes), share * (2 + 4.0 / 8), 0.05 * share * 2.5);
   EXPECT_NEAR(static_cast<double>(one.optimizer_bytes), share * 8 / 8, 0.06 * share);
 }
 
-// Masters and two moments of each parameter, in fp32. Replicas that divide them write as much of them each; those that
-// all hold them write about as much each, by whole tensors, so that one of them writes the largest.
+// Masters and two moments of each parameter, in fp32. Replicas that divide them write equal shares; replicas that all
+// hold them write about equal shares, in whole tensors, so that one replica writes the largest.
 TEST(StepPlan, CountsTheCopyThatASaveWritesFrom) {
   const JobConfig job = unprepared("gpt3/125m.yaml"), whole = unprepared("gpt3/125m.yaml", {"parallel.zero_stage=0"});
   const auto copy = [](const JobConfig& j, int dp) {
@@ -100,7 +100,7 @@ TEST(StepPlan, CountsTheCopyThatASaveWritesFrom) {
   EXPECT_LT(copy(whole, 8), all / 2);
 }
 
-// The same step with what CUDA's operations work in; no device is needed for it.
+// The same step, with the workspace of CUDA's operations; no device is needed.
 TEST(StepPlan, ACudaDeviceNeedNotBeThere) {
   const JobConfig job = unprepared("gpt3/125m.yaml");
   const auto plan = [&job] { return plan_step(job, {.dp = 8}, {.cuda = true}); };
@@ -112,7 +112,7 @@ TEST(StepPlan, ACudaDeviceNeedNotBeThere) {
   EXPECT_EQ(cuda.parameters, cpu.parameters);
   EXPECT_EQ(cuda.target_tokens, cpu.target_tokens);
   EXPECT_EQ(cuda.traffic.size(), cpu.traffic.size());
-  EXPECT_NEAR(cuda.flops / cpu.flops, 1, 0.01);  // another padding of the vocabulary
+  EXPECT_NEAR(cuda.flops / cpu.flops, 1, 0.01);  // the vocabulary has another padding
   EXPECT_NEAR(static_cast<double>(cuda.peak_bytes) / static_cast<double>(cpu.peak_bytes), 1, 0.2);
 }
 
@@ -123,7 +123,7 @@ TEST(StepPlan, AnUnknownVocabularyIsAnError) {
   EXPECT_TRUE(can_be_planned(unprepared("sample/gpt.yaml")));
 }
 
-// Each language has a tokenizer: the job tells both vocabularies or neither.
+// Each language has a tokenizer: the job states both vocabularies or neither.
 TEST(StepPlan, BothVocabulariesMustBeKnown) {
   const std::string name = "translation/english-french-128.yaml";
   EXPECT_FALSE(can_be_planned(unprepared(name, {"target_tokenizer.kind=chars"})));
@@ -163,7 +163,7 @@ TEST(StepPlan, PlanAndBenchAgreeOnEveryShippedJob) {
   for (const auto& entry : fs::recursive_directory_iterator(configs())) {
     const fs::path path = entry.path();
     if (path.extension() != ".yaml" || path.parent_path().filename() == "shared") continue;
-    if (path.parent_path().filename() == "finetune") continue;  // their model is that of a checkpoint
+    if (path.parent_path().filename() == "finetune") continue;  // the model is that of a checkpoint
     const std::string name = path.lexically_relative(configs());
     const JobConfig before = unprepared(name);
     EXPECT_EQ(planned(before), benched(before)) << name;
@@ -180,7 +180,7 @@ TEST(StepPlan, PlanAndBenchAgreeOnEveryShippedJob) {
     EXPECT_EQ(planned(after)->second, 777) << name;
   }
   EXPECT_EQ(jobs, 18);
-  EXPECT_EQ(known, 17);  // all but the one whose vocabulary is the characters of its text
+  EXPECT_EQ(known, 17);  // all but one job, whose vocabulary is the characters of its text
 }
 
 TEST(StepPlan, MergesStateAVocabulary) {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Nothing needs cuDNN: attention_choice_test.sh WEFT SIMULATED
-# A job that asks for cuDNN's attention, on the simulated device: if cuDNN refuses, and if it cannot be opened, one line says
-# why, weft's own kernels compute, and the losses are those of a job that asked for them.
+# cuDNN is optional: attention_choice_test.sh WEFT SIMULATED
+# A job that asks for cuDNN's attention, on the simulated device: if cuDNN refuses, and if it cannot be opened, one line
+# gives the reason, weft's own kernels compute, and the losses are those of a job that asked for these kernels.
 set -euo pipefail
 weft=$1 simulated=$2
 # shellcheck source=tests/support/shell.sh
@@ -12,7 +12,7 @@ small=(--set model.width=32 --set model.heads=2 --set model.layers=2 --set train
   --set evaluation.every_steps=0 --set log.generations.every_steps=0 --set checkpoint.every_steps=0 --set log.every_steps=1
   --set evaluation.max_sequences=2 --set batch.sequences=2 --set train.precision=bf16)
 
-# train NAME LIBRARIES ATTENTION: sets `losses`, and what was said about attention, `said`.
+# train NAME LIBRARIES ATTENTION: trains, and sets `losses`, and `said` to the messages about attention.
 train() {
   LD_LIBRARY_PATH=$2 "$weft" train "$root/configs/sample/gpt.yaml" "${small[@]}" --set device=cuda --set run_dir="$1" \
     --set train.attention="$3" >log 2>&1 || fail "$1"
@@ -20,7 +20,7 @@ train() {
   said=$(grep -E '^(warning: )?attention: ' log || true)
   fingerprint=$(grep -ohE '"attention": ?"[^"]*"' "$1"/checkpoints/step-*/manifest.json | sort -u)
 }
-# falls_back NAME LIBRARIES REASON
+# falls_back NAME LIBRARIES REASON: expects weft's own kernels, their losses, and this reason.
 falls_back() {
   train "$1" "$2" cudnn
   same "$1: lines about attention in: $said" 1 "$(wc -l <<<"$said")"
@@ -29,7 +29,7 @@ falls_back() {
   [[ $fingerprint == *'"weft"' ]] || fail "$1: the checkpoint says $fingerprint"
 }
 
-ln -s "$root/configs" configs # the jobs name their text from there
+ln -s "$root/configs" configs # the jobs name their text relative to this folder
 "$weft" prepare "$root/configs/sample/gpt.yaml" "${small[@]}" >/dev/null 2>&1
 train own "$simulated" own
 same "what is said of attention that was not asked for" '' "$said"
@@ -40,7 +40,7 @@ if LD_LIBRARY_PATH=$simulated "$weft" doctor | grep '^cuDNN .*built without' >/d
   falls_back without "$simulated" 'built without it'
 else
   falls_back refused "$simulated" 'cuDNN is not simulated'
-  # A library that cannot be opened, found first.
+  # A library that cannot be opened is found first.
   mkdir broken
   cp -P "$simulated"/*.so* broken
   : >broken/libcudnn.so.9

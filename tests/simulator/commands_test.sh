@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The shipped program's commands on the simulated device beside the CPU: commands_test.sh WEFT SIMULATED
-# Small models that the CPU trained until they produce text: the same perplexity to five digits, the same texts by greedy and
-# by beam search; a run that resumes where the CPU left it, and back again; the mean of checkpoints of both.
+# The shipped program's commands on the simulated device and on the CPU: commands_test.sh WEFT SIMULATED
+# Small models that the CPU trained until they produce text: the same perplexity to five digits, the same texts by greedy
+# and by beam search; a run that resumes where the CPU left it, and the reverse; the mean of checkpoints of both.
 set -euo pipefail
 weft=$1 simulated=$2
 # shellcheck source=tests/support/shell.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../support/shell.sh"
 begin_in_temporary
 
-# on DEVICE COMMAND ...
+# on DEVICE COMMAND ...: runs the command on the device.
 on() {
   local device=$1 command=$2
   shift 2
@@ -32,8 +32,8 @@ perplexity() { sed -nE 's/.*"perplexity": ?([0-9.]+).*/\1/p'; }
 
 LD_LIBRARY_PATH=$simulated "$weft" doctor >log
 matches log '^CUDA .*0: simulated'
-lacks log '^links' # one device has none
-# links_of DEVICES NEIGHBOURS: how doctor says that they reach each other.
+lacks log '^links' # one device has no links
+# links_of DEVICES NEIGHBOURS: what doctor prints about the links between devices.
 links_of() {
   LD_LIBRARY_PATH=$simulated WEFT_CUDA_DEVICE_COUNT=$1 WEFT_CUDA_DEVICE_LINKED=$2 "$weft" doctor | sed -n 's/^links between devices *//p'
 }
@@ -47,7 +47,7 @@ if LD_LIBRARY_PATH=$simulated WEFT_CUDA_DEVICE_CAPABILITY=75 "$weft" bench --mod
 fi
 matches log 'CUDA device 0 is simulated.*sm_75, and this weft is built for .*80'
 
-ln -s "$root/configs" configs # the jobs name their text from there
+ln -s "$root/configs" configs # the jobs name their text relative to this folder
 for job in gpt translation; do
   small=(--set model.width=32 --set model.heads=2 --set model.layers=2 --set schedule.warmup_steps=10
     --set schedule.decay_end_step=300 --set evaluation.max_sequences=4 --set evaluation.every_steps=0

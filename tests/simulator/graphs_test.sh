@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Steps that are replayed as CUDA graphs: the losses and checkpoints of steps that are not, to the bit, under several
-# schedules and on two ranks, with evaluations between them; and a rank that stops ends the job in time.
+# Steps that are replayed as CUDA graphs have the losses and checkpoints of steps that are not, to the bit, under several
+# schedules and on two ranks, with evaluations between them; a rank that stops ends the job in time.
 # usage: graphs_test.sh WEFT SIMULATED SCRATCH SEEDS
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -18,7 +18,7 @@ on() {
   on_ranks "$ranks" env LD_LIBRARY_PATH="$simulated" WEFT_CUDA_DEVICE_COUNT="$ranks" "$weft" train "$job" "${small[@]}" \
     --set device=cuda --set run_dir="$run" "${sets[@]}" >log 2>&1
 }
-# said RUN: losses, norms and the contents of the checkpoint.
+# said RUN: prints losses, norms and the contents of the checkpoint.
 said() {
   grep -oE '"(loss|nll|grad_norm)":[^,}]*' "$1/metrics.jsonl"
   checksums "$1"/checkpoints/step-*
@@ -31,7 +31,7 @@ same_runs() {
   same_files "$2 against $1" expected got
 }
 
-ln -s "$root/configs" configs # the jobs name their text from there
+ln -s "$root/configs" configs # the jobs name their text relative to this folder
 "$weft" prepare "$job" "${small[@]}" >/dev/null 2>&1
 
 on 1 plain train.max_steps=10 || fail "without graphs"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The shipped program on several simulated devices under mpirun: the losses of the CPU on every layout; a run that lost a
-# rank resumes on one CPU rank and on two devices; which device a rank takes, and what is refused.
+# The shipped program on several simulated devices under mpirun: the losses of the CPU on every layout; a run that lost
+# a rank resumes on one CPU rank and on two devices; the device that a rank takes, and the refusals.
 # usage: ranks_test.sh WEFT SIMULATED SCRATCH
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -18,12 +18,12 @@ on() {
   on_ranks "$ranks" env LD_LIBRARY_PATH="$simulated" WEFT_CUDA_DEVICE_COUNT="${devices:-$ranks}" "$weft" train "$job" \
     "${small[@]}" --set device="$device" --set run_dir="$run" "${sets[@]}" >log 2>&1
 }
-# losses RUN: "STEP LOSS", the last ones of each step.
+# losses RUN: "STEP LOSS", the last loss of each step.
 losses() {
   sed -nE 's/.*"event":"train","step":([0-9]+),.*"loss":([0-9.e+-]+),.*/\1 \2/p' "$1/metrics.jsonl" |
     awk '{ last[$1] = $2 } END { for (step in last) print step, last[step] }' | sort
 }
-# same_losses RUN FIRST: from step FIRST to 6 they are those of the run `cpu` within 1e-3.
+# same_losses RUN FIRST: from step FIRST to 6 the losses are those of the run `cpu` within 1e-3.
 same_losses() {
   join <(losses cpu) <(losses "$1") | awk -v first="$2" -v run="$1" '
       $1 >= first { n++; d = ($3 - $2) / $2; if (d < 0) d = -d; if (d > most) most = d }
@@ -31,7 +31,7 @@ same_losses() {
     fail "$1: other losses than the CPU's"
 }
 
-ln -s "$root/configs" configs # the jobs name their text from there
+ln -s "$root/configs" configs # the jobs name their text relative to this folder
 "$weft" prepare "$job" "${small[@]}" >/dev/null 2>&1
 on cpu 1 cpu train.max_steps=6 || fail "the CPU"
 
@@ -45,7 +45,7 @@ for case in '2 dp2' '2 tp2 parallel.tp=2' '2 zero2 parallel.zero_stage=2' \
   same_losses "$run" 1
 done
 
-# A rank is killed; the job ends, and resumes where it was saved.
+# A rank is killed; the job ends, and resumes from its checkpoint.
 on cuda 2 killed train.max_steps=1000000 &
 job_pid=$!
 while kill -0 $job_pid 2>/dev/null && [[ ! -d killed/checkpoints/step-00000002 ]]; do sleep 0.05; done
@@ -70,7 +70,7 @@ on cuda 2 again train.max_steps=6 "$changed" || fail "it resumes on two devices"
 matches log 'resumed from .* at step 2'
 same_losses again 3
 
-# One device for two ranks.
+# Two ranks share one device.
 devices=1 expect 2 -- on cuda 2 refused train.max_steps=6
 matches log 'several ranks would compute on one CUDA device'
 matches log 'rank 1 GPU-' # the map of ranks and devices

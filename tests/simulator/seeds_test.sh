@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The same bits for every schedule: seeds_test.sh WEFT SIMULATED JOB SEEDS [--set KEY=VALUE ...]
-# Two steps of a shipped job of the sample corpus, cut small, on the simulated device, once with each of SEEDS seeds: the
-# checkpoints hold the same tensors, and the losses are the same to the last digit.
+# Every schedule gives the same bits: seeds_test.sh WEFT SIMULATED JOB SEEDS [--set KEY=VALUE ...]
+# Runs two steps of a small version of a shipped job of the sample corpus on the simulated device, once with each of SEEDS
+# seeds: the checkpoints hold the same tensors, and the losses are the same to the last digit.
 set -euo pipefail
 weft=$1 simulated=$2 job=$3 seeds=$4
 shift 4
@@ -13,7 +13,7 @@ small=(--set model.width=32 --set model.heads=2 --set model.layers=2 --set train
   --set evaluation.every_steps=0 --set log.generations.every_steps=0 --set checkpoint.every_steps=0 --set log.every_steps=1
   --set evaluation.max_sequences=2 "$@")
 
-ln -s "$root/configs" configs # the jobs name their text from there
+ln -s "$root/configs" configs # the jobs name their text relative to this folder
 "$weft" prepare "$root/configs/sample/$job.yaml" "${small[@]}" >/dev/null 2>&1
 first=
 for ((seed = 1; seed <= seeds; ++seed)); do

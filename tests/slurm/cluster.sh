@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by the tests of launch/slurm/: a Slurm of this machine alone, with munge, a controller and two nodes (w1, w2:
-# two slurmd of one host), all below one folder, on ports that are free now; it ends with the script. Needs root.
+# Sourced by the tests of launch/slurm/: a Slurm on this machine alone, with munge, a controller and two nodes (w1, w2:
+# two slurmd of one host), all below one folder, on ports that are free; the cluster ends with the script. Needs root.
 # shellcheck shell=bash
 
-# free_ports N: as many TCP ports that nobody listens at.
+# free_ports N: prints N TCP ports at which no process listens.
 free_ports() {
   local port found=()
   while ((${#found[@]} < $1)); do
@@ -13,7 +13,7 @@ free_ports() {
   echo "${found[*]}"
 }
 
-# start_cluster FOLDER: sets SLURM_CONF for the commands that follow.
+# start_cluster FOLDER: starts the cluster, and sets SLURM_CONF for the commands that follow.
 start_cluster() {
   cluster=$1
   local ports host
@@ -73,7 +73,7 @@ END
   return 1
 }
 
-# Jobs first, so that their steps end; then whatever of the daemons still lives, by their own pid files.
+# Ends the jobs first, so that their steps end; then the daemons that are still alive, by their own pid files.
 stop_cluster() {
   local file pid i
   scancel --user=root --signal=KILL --full 2>/dev/null || true
@@ -88,7 +88,7 @@ stop_cluster() {
     done
     kill -KILL "$pid" 2>/dev/null || true
   done
-  # Steps are processes of their own, which name the configuration.
+  # Steps are separate processes, whose environment names the configuration.
   for file in /proc/[0-9]*/environ; do
     pid=${file//[!0-9]/}
     [[ $pid != "$$" && $pid != "$BASHPID" && $(readlink "/proc/$pid/exe") == */slurmstepd ]] || continue

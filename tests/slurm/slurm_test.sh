@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The batch scripts of launch/slurm/ under a Slurm of this machine's own: a run that is stopped, preempted or driven off
-# its node continues by itself to its end; one that cannot succeed is given up. usage: slurm_test.sh WEFT SCRATCH
+# The batch scripts of launch/slurm/ under a Slurm on this machine: a run that is stopped, preempted or moved off its
+# node continues by itself to its end; a run that cannot succeed is given up. usage: slurm_test.sh WEFT SCRATCH
 set -euo pipefail
 weft=$1 scratch=$2
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -46,7 +46,7 @@ start_cluster "$scratch/cluster"
 
 submit() { sbatch --parsable "$@"; }
 script() { echo "$WEFT_ROOT/launch/slurm/$1.sbatch"; }
-# field JOBID NAME: of what Slurm knows about the job.
+# field JOBID NAME: a field of Slurm's description of the job.
 field() { scontrol -o show job "$1" | sed -nE "s/.* $2=([^ ]*).*/\1/p"; }
 last_step() { tail -n 1 "runs/$1/metrics.jsonl" 2>/dev/null | sed -nE 's/.*"step":([0-9]+).*/\1/p' | grep . || echo 0; }
 starts() { grep -c '"event":"start"' "runs/$1/metrics.jsonl" 2>/dev/null || true; }
@@ -61,7 +61,7 @@ until_so() {
   fail "in vain: $what"
 }
 steps_done() { (($(last_step "$1") >= $2)); }
-# A requeued job would wait for two minutes; a node takes its credential as soon as the second is another one.
+# Slurm delays a requeued job by two minutes; a node accepts the job's new credential once the second has changed.
 declare -A hurried
 ended() {
   local start
@@ -72,10 +72,10 @@ ended() {
   fi
   [[ $(field "$1" JobState) =~ ^(COMPLETED|FAILED|CANCELLED|TIMEOUT|NODE_FAIL|PREEMPTED)$ ]]
 }
-# A run without an end gets one: soon, and after what is about to happen to it.
+# A run without an end gets one that is soon, and after the event that the test waits for.
 give_an_end() { job "$1" $(($(last_step "$1") + ${2:-60})); }
-# ends JOBID STATE EXIT RESTARTS [LOG-PATTERN...]: of what the batch script says. What ranks say last may not come: srun
-# ends a step, and what it has not passed on, with the first task that fails.
+# ends JOBID STATE EXIT RESTARTS [LOG-PATTERN...]: checks the job's end and its log. The last messages of ranks may be lost:
+# srun ends a step, and drops what it has not passed on, with the first task that fails.
 ends() {
   local id=$1 log=weft-$1.log found
   until_so "job $1 ends" ended "$1"
@@ -85,7 +85,7 @@ ends() {
   for pattern in "$@"; do matches "$log" "$pattern"; done
 }
 
-# A weft that is killed once it has trained a step.
+# A weft that is killed after its first training step.
 cat >dying-weft <<'END'
 #!/usr/bin/env bash
 steps() { grep -c '"event":"train"' runs/dying/metrics.jsonl 2>/dev/null; }
@@ -99,11 +99,11 @@ wait $!
 END
 chmod +x dying-weft
 
-# All of this at once, where there is room: two nodes of two processors.
+# These jobs run at once, as far as there is room: two nodes of two processors.
 #   asked       gets a signal to stop, saves, is queued again, and continues by itself
-#   preempted   makes way for another job, on a node of its own
+#   preempted   makes way for another job, on a different node
 #   cancelled   is cancelled by its user, saves, and is not queued again
-#   broken      has a wrong configuration, on both ranks: the first exit code is 2, srun's may be another one
+#   broken      has a wrong configuration, on both ranks: the first exit code is 2, srun's may differ
 #   dying       is killed at its first step each time
 job asked $endless
 job preempted $endless
@@ -136,7 +136,7 @@ ends "$broken" FAILED 2:0 0 'exit code 2: .*heads'
 ends "$dying" FAILED 7:0 2 'exit code 137' 'exit code 7: runs/dying: .*restarts'
 echo "asked, preempted, cancelled, broken, dying: each as it should"
 
-# Two nodes: one is drained, the run is asked to leave it, and continues on the other. Meanwhile mpirun does the rest.
+# Two nodes: one is drained, the run is asked to leave it, and continues on the other. Meanwhile the mpirun job runs.
 job drained $endless
 job under_mpirun $endless
 drained=$(submit "$(script one_node)" drained.yaml)
@@ -156,7 +156,7 @@ ends "$under_mpirun" COMPLETED 0:0 1 'exit code 75' 'SIGUSR1, passed on'
 scontrol update nodename="$node" state=resume
 echo "drained, under mpirun: continued by themselves"
 
-# A run on two nodes, and an array of evaluations, one more than there are checkpoints.
+# A run on two nodes, and an array of evaluations, one more evaluation than there are checkpoints.
 job two_nodes 6
 two_nodes=$(submit "$(script nodes)" two_nodes.yaml --set checkpoint.every_steps=3)
 ends "$two_nodes" COMPLETED 0:0 0 'done: step 6 of 6' 'each of 2 ranks'

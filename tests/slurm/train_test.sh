@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What launch/slurm/train.sh does when a run has ended, without a Slurm: srun, scontrol and weft are scripts of this
-# test's own. usage: train_test.sh SCRATCH
+# What launch/slurm/train.sh does when a run has ended, without a Slurm: srun, scontrol and weft are scripts that this
+# test writes. usage: train_test.sh SCRATCH
 # shellcheck disable=SC2016 # RUNS is for the weft of this test
 set -euo pipefail
 scratch=$1
@@ -20,21 +20,21 @@ cat >bin/scontrol <<'END'
 #!/usr/bin/env bash
 if [[ $1 == show ]]; then echo "JobId=$3 JobName=weft JobState=${STATE:-RUNNING} Reason=${REASON:-None}"; else echo "CALLED $*"; fi
 END
-# As RUNS says: a rank of a run.
+# A rank of a run, which does what RUNS says.
 cat >bin/weft <<'END'
 #!/usr/bin/env bash
 eval "$RUNS"
 END
 chmod +x bin/*
 
-# ends CODE CALLED [NAME=VALUE...]: how the batch script ends, and whether it has its job queued again.
+# ends CODE CALLED [NAME=VALUE...]: expects the batch script's exit code, and whether it has its job queued again.
 ends() {
   local code=0 called
   env "${@:3}" bash "$WEFT_ROOT/launch/slurm/one_node.sbatch" job.yaml >log 2>&1 || code=$?
   called=$(grep -c 'CALLED requeue 1' log || true)
   same "${*:3}: exit status, times that it is queued again" "$1, $2" "$code, $called"
 }
-# ends_by SIGNAL CALLED [NAME=VALUE...]: how it ends with a run that saves and stops when asked to, as the script is.
+# ends_by SIGNAL CALLED [NAME=VALUE...]: expects the same of a run that saves and stops when the script is signalled.
 ends_by() {
   local script code=0 called
   rm -f ready
@@ -50,20 +50,20 @@ ends_by() {
   same "$*: exit status, times that it is queued again" "75, $2" "$code, $called"
 }
 
-# Only what a restart may mend is queued again, and not for ever.
+# Only failures that a restart may mend are queued again, and not for ever.
 for code in 5 75 137 143; do ends "$code" 1 "RUNS=exit $code"; done
 for code in 0 1 2 3 4 6 7; do ends "$code" 0 "RUNS=exit $code"; done
 ends 75 1 "RUNS=exit 75" WEFT_MAX_REQUEUES=2 SLURM_RESTART_COUNT=1
 ends 75 0 "RUNS=exit 75" WEFT_MAX_REQUEUES=2 SLURM_RESTART_COUNT=2
 
-# A job that Slurm ends is not queued again; one whose time is over is.
+# A job that Slurm ends is not queued again; a job whose time is over is.
 ends_by USR1 1
 ends_by TERM 0
 ends_by TERM 1 STATE=COMPLETING REASON=TimeLimit
 ends 75 0 "RUNS=exit 75" STATE=COMPLETING
 ends 75 0 "RUNS=exit 75" STATE=CANCELLED
 
-# The first rank's code counts, not the launcher's; but no more than a number is believed, and nothing is run.
+# The first rank's code counts, not the launcher's; only a number is read from the exit file, and nothing is run.
 ends 2 0 'RUNS=printf "2\nno such key\n" >"$WEFT_EXIT_FILE"; exit 143'
 matches log 'exit code 2: no such key'
 for text in 'a[$(touch ran)]' '0x4b' '075' '1000' ''; do
@@ -71,7 +71,7 @@ for text in 'a[$(touch ran)]' '0x4b' '075' '1000' ''; do
 done
 [[ ! -e ran ]] || fail "what an exit file says was run"
 
-# Its place cannot be taken beforehand, is closed to others, and does not stay.
+# The place of the exit file cannot be taken beforehand, is closed to other users, and does not stay.
 echo precious >victim
 ln -s victim weft-1.exit
 ends 4 0 'RUNS=stat -c %a "$(dirname "$WEFT_EXIT_FILE")"; printf "4\n" >"$WEFT_EXIT_FILE"; exit 1'

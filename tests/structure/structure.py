@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The structure of the sources in figures, and what a room may be held to.
+"""The structure of the sources in figures, and the rules for rooms.
 
     structure.py [DIR]            rooms with files and lines, includes between them, circles, concepts and their rooms
-    structure.py [DIR] --check    only what is wrong: exit status 1 where something is
+    structure.py [DIR] --check    prints only what is wrong: exit status 1 if anything is
 
 A room is a folder with C++ sources whose CMakeLists.txt calls weft_room(); older trees, whose top-level folders are the
-rooms, are read too, so that two commits can be compared. Tests are left out. What --check holds every room to:
+rooms, are read too, so that two commits can be compared. Tests are left out. The rules that --check applies to every room:
 
-  - it lists in ROOMS just the rooms whose headers its sources reach, directly or through other headers
-  - those rooms are listed before it in the root's CMakeLists.txt, so that no include goes up and there is no circle
+  - it lists in ROOMS exactly the rooms whose headers its sources reach, directly or through other headers
+  - those rooms are listed before it in the root's CMakeLists.txt, so that no include goes up and there is no cycle
   - each of its folders, at every depth (kernels/cuda/attention), has at most 30 C++ files and 5,000 lines;
     those of simulator/ and tests/ have at most 30 files too
   - no type name is defined by two headers in one namespace
-  - each concept of CONCEPTS lives in just one room; no command of launch/ is longer than 100 lines
-  - a tensor's memory is touched by device code alone, and on the host only where tensors lie there by design
+  - each concept of CONCEPTS is in exactly one room; no command of launch/ is longer than 100 lines
+  - only device code touches a tensor's memory, and on the host only code whose tensors are there by design
   - no header of kernels/ that others see names the CPU's maths (cpu::)
-  - text becomes JSON by parse_json of base/json.h alone, which bounds how deep it goes
+  - only parse_json of base/json.h parses JSON: it bounds the depth
 """
 
 import argparse
@@ -28,7 +28,7 @@ import sys
 MAX_FILES, MAX_LINES, MAX_COMMAND = 30, 5000, 100
 LICENCE = "// SPDX-License-Identifier:"
 
-# What must live in one room: a concept, and a pattern of what defines it (not of what uses it).
+# Concepts that must be in one room, with a pattern of what defines each of them (not of what uses it).
 CONCEPTS = {
     "evaluation: loss over a split": r"\bevaluate_loss\(Transformer& model",
     "evaluation: translating a split": r"^std::vector<\w[\w:]*> translate_(?:split|sentences|on_ranks)\(",
@@ -52,7 +52,7 @@ CONCEPTS = {
     "retention": r"^\w[\w:<>]* (?:retire_checkpoints|choose_retired|apply_retention)\(",
 }
 
-# Who may ask a tensor for its memory: the maths of backends and what moves tensors between ranks; and on the host, who
+# The code that may read a tensor's memory: the maths of backends and transfers between ranks; and on the host, code that
 # works on tensors of the CPU by design: averages of checkpoints, and the copies that are written to and read from them.
 DEVICE_MEMORY = re.compile(r"\bdevice_(?:raw|data)\b")
 DEVICE_CODE = ("kernels/", "parallel/local/single_communicator.cpp", "parallel/local/dry_communicator.cpp",
@@ -70,9 +70,9 @@ STDIO = re.compile(r"\b(?:f?printf|f?puts|f?putc|putchar|perror|fwrite|fmt::prin
 # Headers of kernels/ that other rooms may see.
 PUBLIC_KERNELS = re.compile(r"kernels/(?:device/|ops/)?[^/]+\.h$")
 
-# Programs of their own inside a room, which link what they measure.
+# Separate programs inside a room, which link what they measure.
 PROGRAMS = ("bench/micro",)
-# What is no room of weft's.
+# Folders that are not rooms of weft.
 OTHERS = ("simulator", "tests")
 
 
@@ -111,7 +111,7 @@ def find_rooms(root):
 
 
 def own_folders(root, name, order):
-    """A room's folders at every depth, but for those of other rooms in it and of programs of their own."""
+    """A room's folders at every depth, without those of other rooms and of separate programs inside it."""
     found = [name]
     for folder in found:
         for path in sorted(p for p in (root / folder).iterdir() if p.is_dir()):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""structure.py finds what it is there to find, in a small house of its own."""
+"""structure.py finds the mistakes that it looks for, in a small tree of sources."""
 
 import pathlib
 import tempfile

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What every tracked file is held to: tests/style/lint.sh [--fix] [CHECK...], all checks if none is named.
+# The rules for every tracked file: tests/style/lint.sh [--fix] [CHECK...], all checks if none is named.
 #
-#   format    C++ and CUDA sources are as clang-format 14 leaves them (.clang-format); --fix rewrites those that are not
+#   format    C++ and CUDA sources are formatted as by clang-format 14 (.clang-format); --fix rewrites those that are not
 #   shell     shellcheck finds nothing in any shell script (.shellcheckrc)
-#   fixture   shell tests state what they expect with the functions of tests/support/shell.sh, and define none of their own
+#   fixture   shell tests state their expectations with the functions of tests/support/shell.sh, and define no others
 #   licence   every source names its licence in its first line, or in the second after "#!"; NOTICE names files that exist
 #
 # A finding is a line that begins with FILE:LINE. Exits with 1 if there is one, and with 77 if a check could not be made
-# here: its program is missing, or this is no git repository. Continuous integration and pre-commit call this script.
+# here: its program is missing, or this is not a git repository. Continuous integration and pre-commit call this script.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/tools.sh"
@@ -31,7 +31,7 @@ done
 ((${#checks[@]})) || checks=(format shell fixture licence)
 begin_at_root
 
-# Those that begin with "#!" and a shell, whatever their name; and those that others source.
+# The files that begin with "#!" and a shell, whatever their name, and the files that other scripts source.
 shell_scripts() {
   {
     tracked '*.sh' '*.sbatch'
@@ -51,7 +51,7 @@ check_shell() {
   shell_scripts | in_parallel shellcheck --format=gcc
 }
 
-# A test that ends by itself with 1, or by a function of its own, does not say what it expected and what it got.
+# A test that exits with 1 itself, or in a function of its own, does not print what it expected and what it got.
 check_fixture() {
   local names found status=0
   names=$(tracked tests/support/shell.sh | xargs -r sed -nE 's/^([a-z_]+)\(\).*/\1/p' | paste -sd '|')

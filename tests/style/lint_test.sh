@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# lint.sh on a repository of its own, whose files are made wrong one after the other: lint_test.sh SCRATCH
-# Exits with 77 where clang-format 14 or shellcheck is missing.
+# lint.sh on a repository of the test, in which one file after the other is made wrong: lint_test.sh SCRATCH
+# Exits with 77 if clang-format 14 or shellcheck is missing.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/testing.sh"
@@ -20,12 +20,12 @@ printf '#!/bin/sh\n# %s\nsame what 1 1\nexit 77\n' "$licence" >tests/room/good_t
 commit "good files"
 expect 0 'licence: nothing found' -- "$here/lint.sh"
 
-# wrong NAME TEXT FINDING CHECK: the file is found by the check of that name and by no other.
+# wrong NAME TEXT FINDING CHECK: expects the check of that name, and no other, to find the file.
 wrong() {
   local check
   mkdir -p "$(dirname "$1")"
   printf '%b' "$2" >"$1"
-  expect 0 'nothing found' -- "$here/lint.sh" # nobody asked git to keep it
+  expect 0 'nothing found' -- "$here/lint.sh" # git does not track the file
   git add "$1"
   expect 1 "$3" -- "$here/lint.sh"
   for check in format shell fixture licence; do

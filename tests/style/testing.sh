@@ -6,7 +6,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/tools.sh"
 # shellcheck source=tests/support/shell.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../support/shell.sh"
 
-# begin_repository FOLDER CONFIGURATION...: an empty one, with weft's files of those names.
+# begin_repository FOLDER CONFIGURATION...: makes an empty repository with weft's files of those names.
 begin_repository() {
   unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE # a hook sets them for the repository that it belongs to
   begin_in "$1"

@@ -48,7 +48,7 @@ commands=$build/compile_commands.json
 [[ -f $commands ]] || { echo "there is no $commands: configure first (cmake --preset cpu)" >&2 && exit 2; }
 build=$(cd "$build" && pwd)
 
-# The commit to compare with. A shallow clone may lack that of tidy_base; then the last commit alone counts as changed.
+# Prints the commit to compare with. A shallow clone may lack the one of tidy_base; then only the last commit counts as changed.
 base_commit() {
   local base
   base=$(<tests/style/tidy_base)
@@ -59,8 +59,8 @@ base_commit() {
   echo "$base"
 }
 
-# Sources and headers with another change since commit $1 than a new name or other includes. git says "ADDED DELETED NAME"
-# of a file; of one that was renamed no name there, but the old one and the new one in the two records that follow.
+# Sources and headers with another change since commit $1 than a new name or other includes. git prints "ADDED DELETED NAME"
+# for a file; for a renamed file it prints no name there, but the old and the new name in the two records that follow.
 changed_since() {
   git diff -z --numstat --diff-filter=d --find-renames -l0 -I '^#include ' --ignore-blank-lines "$1" -- '*.cpp' '*.h' |
     tr '\0' '\n' |
@@ -70,16 +70,16 @@ changed_since() {
       --names == 0 && changed > 0'
 }
 
-# Names of files in the order of their last change: what is not committed, then commit by commit back to $1.
+# Prints names of files in the order of their last change: uncommitted files, then commit by commit back to $1.
 latest_first() {
   git diff --name-only HEAD
   git log --format= --name-only "$1"..HEAD
 }
 
-# Of each .cpp file and header in standard input, the .cpp file to look at.
+# sources_of: for each .cpp file and header in standard input, the .cpp file to check.
 sources_of() { sed -E 's/\.h$/.cpp/' | awk '!seen[$0]++'; }
 
-# Those lines of standard input that name a file the build compiles.
+# compiled: the lines of standard input that name a file which the build compiles.
 compiled() { grep -xF -f <(sed -nE "s#^ *\"file\": \"$PWD/(.*\.cpp)\",?\$#\1#p" "$commands") || true; }
 
 if ((${#files[@]} == 0)); then

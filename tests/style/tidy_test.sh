@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tidy.sh on a repository of its own: what counts as changed, and what is found in it: tidy_test.sh SCRATCH
-# Exits with 77 where clang-tidy-19 is missing.
+# tidy.sh on a repository of the test: which files count as changed, and the findings in them: tidy_test.sh SCRATCH
+# Exits with 77 if clang-tidy-19 is missing.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/testing.sh"
 command -v clang-tidy-19 >/dev/null || { echo "clang-tidy-19 is not here" && exit 77; }
 begin_repository "$1" .clang-tidy
 
-# built FILE...: what the build of the repository compiles.
+# built FILE...: sets the files that the build of the repository compiles.
 built() {
   local file separator=
   mkdir -p build/cpu
@@ -22,7 +22,7 @@ built() {
     echo "]"
   } >build/cpu/compile_commands.json
 }
-# A function of ten lines with a finding in the fourth: a literal that is no pointer.
+# A function of ten lines with a finding in the fourth: a literal that is not a pointer.
 with_finding() {
   printf '#include "%s"\n\nint* f(int x) {\n  int* none = 0;\n' "$1"
   printf '  x += %s;\n' 1 2 3 4
@@ -44,7 +44,7 @@ expect 0 'nothing has changed' -- tidy
 expect 1 'room/old.cpp:4:' -- tidy --all
 expect 1 'room/old.cpp:4:' -- tidy room/old.cpp
 
-# Moved, with another include: no change. A line more: a change.
+# A moved file with another include is not changed. A file with one more line is.
 mkdir moved
 git mv room/old.cpp moved/old.cpp
 git mv room/sum.h moved/sum.h
@@ -56,7 +56,7 @@ echo 'int g() { return 1; }' >>moved/old.cpp
 expect 1 'moved/old.cpp:4:' -- tidy
 commit "moved and changed"
 
-# A header is looked at where the .cpp file beside it sees it; the latest change comes first.
+# A header is checked if the .cpp file beside it includes it; the latest change comes first.
 printf '#pragma once\nconstexpr int kLate = 1;\nconstexpr const char* kNone = 0;\n' >room/late.h
 commit "a header"
 expect 1 'room/late.h:3:' -- tidy
@@ -64,11 +64,11 @@ expect 1 'looked at 2 files' -- tidy
 expect 1 'room/late.h:3:' -- tidy --at-most 1
 expect 1 '1 more have changed' -- tidy --at-most 1
 
-# What the build does not compile is left out.
+# A file that the build does not compile is left out.
 built room/late.cpp
 expect 1 'looked at 1 files' -- tidy
 
-# The base is not in this clone: the last commit counts, and it is said.
+# The base is not in this clone: the last commit counts, and the output says so.
 echo 0123456789012345678901234567890123456789 >tests/style/tidy_base
 built moved/old.cpp room/late.cpp
 expect 1 'is not in this clone' -- tidy

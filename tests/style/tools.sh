@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by the scripts beside it: where they work, the files that they look at, and the programs that they call.
+# Sourced by the scripts beside it: the folder they work in, the files they check, and the programs they call.
 # shellcheck shell=bash
 
-# Works in the root of the git repository that the caller is in.
+# Changes to the root of the git repository that the caller is in.
 begin_at_root() {
   local root
   root=$(git rev-parse --show-toplevel 2>/dev/null) || {
@@ -12,7 +12,7 @@ begin_at_root() {
   cd "$root" || exit 1
 }
 
-# tracked PATTERN...: the tracked files that are there.
+# tracked PATTERN...: prints the tracked files that exist.
 tracked() {
   local file
   while IFS= read -r -d '' file; do
@@ -20,10 +20,10 @@ tracked() {
   done < <(git ls-files -z -- "$@")
 }
 
-# in_parallel COMMAND...: with the lines of standard input as further arguments, on all processors; 1 if any fails.
+# in_parallel COMMAND...: runs it with the lines of standard input as further arguments, on all processors; 1 if any run fails.
 in_parallel() { tr '\n' '\0' | xargs -0 -r -n 40 -P "$(nproc)" "$@" || return 1; }
 
-# The name of clang-format 14: others lay code out differently.
+# Prints the name of clang-format 14: other versions lay code out differently.
 clang_format() {
   local name
   for name in clang-format-14 clang-format; do

@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 
-# What is not written, and what is. A blank stands for any break between words, the end of a line in a comment included.
+# Words that are not written, and what to write instead. A blank is any break between words, also at the end of a comment's line.
 WORDS = [
     ("anew", "again, from scratch, or a verb that begins with re-"),
     ("whoever", "a noun: the rank that, the process that"),
@@ -30,10 +30,10 @@ WORDS = [
     ("in place of it", "instead"),
     ("hereof|thereof|whereof|wherein|whereby|henceforth|hitherto", "plain words: of this, in which, by which, from now on"),
 ]
-# Suites and tests are read alone, in a log.
+# The names of suites and tests are read alone, in a log.
 SUBJECTS = {"It", "They", "Them", "Of", "That", "Those", "This", "Who"}
 
-# The list, and what is tried on it.
+# The list, and the file that tests it.
 SELF = {"tests/style/words.py", "tests/style/words_test.py"}
 PATTERNS = ["*.h", "*.cpp", "*.cu", "*.cuh", "*.inc", "*.in", "*.py", "*.sh", "*.sbatch", "*.cmake", "*CMakeLists.txt", "*.yaml",
             "*.yml", "*.md", "*.patch", ".ci/*", ".clang*", ".github/*", "docs/*.tsv", "launch/packages.txt", "tests/*.txt",
@@ -41,14 +41,14 @@ PATTERNS = ["*.h", "*.cpp", "*.cu", "*.cuh", "*.inc", "*.in", "*.py", "*.sh", "*
 EXCEPT = [":!tests/**/golden/*", ":!LICENSES/*"]
 
 EXEMPT = re.compile(r"(?:#|//|<!--|--) allow-words: \S.{9,}")
-# What stands between two words of one sentence: blanks; and at the end of a line the marks of a string or a comment.
+# The characters between two words of one sentence: blanks; at the end of a line also the marks of a string or a comment.
 BREAK = str.maketrans("\n\t\"'/#*>|", " " * 9)
 GAP = r"[ \t]+|[ \t]*[\"']?[ \t]*\n[ \t]*(?://+|#+|\*|[\"'>|])?[ \t]*"
 PHRASES = {phrase: advice for phrases, advice in WORDS for phrase in phrases.split("|")}
-# "is None" is Python's.
+# Python's "is None" is no finding.
 EXACT = {phrase: re.compile(rf"(?<![\w-]){phrase.replace(' ', f'(?:{GAP})').replace('none', '(?-i:none)')}(?![\w-])", re.I)
          for phrase in PHRASES}
-# A comment of four words at most that begins like this lacks its subject.
+# A comment of at most four words that begins like this lacks its subject.
 FRAGMENT = re.compile(r"(?:^|[;,{}(]) *//+ ((?:of|likewise|the same)(?: [^ ;:.\n]+){0,3})$", re.M)
 TEST = re.compile(r"^(?:TYPED_)?TEST(?:_F|_P)?\((\w+),\s*(\w+)\)", re.M)
 
@@ -58,7 +58,7 @@ def line_of(text, at):
 
 
 def phrases_in(text):
-    """(where, phrase) of each. To look for words in flat text is fast, and few texts have any."""
+    """(where, phrase) of each finding. Searching flat text first is fast, and few texts have a finding."""
     flat = " ".join(text.lower().translate(BREAK).split())
     for phrase in PHRASES:
         if phrase in flat:
@@ -67,7 +67,7 @@ def phrases_in(text):
 
 
 def test_findings(text):
-    """(where, words, what to write instead) of the names of googletest's suites and tests."""
+    """(where, words, what to write instead) in the names of googletest's suites and tests."""
     for match in TEST.finditer(text):
         suite, name = match.groups()
         if suite.endswith("Test") and not suite.endswith("DeathTest"):
@@ -80,7 +80,7 @@ def test_findings(text):
 
 
 def findings(path, text):
-    """(line, words, what to write instead) of a file."""
+    """(line, words, what to write instead) of each finding in a file."""
     if path.endswith(".patch"):  # the sources that it changes are looked at where they are
         text = re.split(r"^(?:diff --git|---) ", text, maxsplit=1, flags=re.M)[0]
     found = [(at, f'"{phrase}"', PHRASES[phrase]) for at, phrase in phrases_in(text)]

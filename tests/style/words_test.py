@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""words.py on a few lines of each kind of file, and as a program on a repository of its own."""
+"""words.py on a few lines of each kind of file, and as a program on a repository of the test."""
 import os
 import pathlib
 import subprocess
@@ -77,7 +77,7 @@ class Words(unittest.TestCase):
                 (tree / "room").mkdir()
                 (tree / "room/a.h").write_text("// It begins anew.\n")
                 (tree / "b.md").write_text("It begins again.\n")
-                self.assertEqual(run(), (0, "words: nothing found\n"))  # git does not keep them
+                self.assertEqual(run(), (0, "words: nothing found\n"))  # git does not track the files
                 subprocess.run(["git", "add", "-A"], cwd=folder, check=True)
                 self.assertEqual(run(), (1, f'room/a.h:1: "anew": {words.PHRASES["anew"]}\n'))
                 self.assertEqual(run("--list"), (1, "     1 room\n"))

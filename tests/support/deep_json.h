@@ -5,10 +5,10 @@
 
 namespace weft::test {
 
-// More levels than a stack has room for frames.
+// The number of levels: more than a stack has room for frames.
 inline constexpr int kDeepest = 400'000;
 
-// So many lists, or objects, within each other.
+// This many lists, or objects, within each other.
 inline std::string deep_lists(int levels) {
   const auto n = static_cast<size_t>(levels);
   return std::string(n, '[') + std::string(n, ']');

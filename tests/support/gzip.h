@@ -9,7 +9,7 @@
 
 namespace weft::test {
 
-// A compressed file in the directory; its path.
+// Writes a compressed file to the directory and returns its path.
 inline std::string write_gz(const Scratch& scratch, const std::string& name, std::string_view bytes) {
   const std::string path = (scratch / name).string();
   gzFile file = gzopen(path.c_str(), "wb");

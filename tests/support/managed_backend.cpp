@@ -11,7 +11,7 @@
 namespace weft::test {
 namespace {
 
-// Says that it is the CPU's: the host may follow its addresses.
+// Reports that its memory is the CPU's: the host may follow its addresses.
 class ManagedAllocator : public Allocator {
  public:
   explicit ManagedAllocator(std::shared_ptr<const Allocator> sizes) : sizes_(std::move(sizes)) {}

@@ -6,7 +6,7 @@
 
 namespace weft::test {
 
-// See OperationContext. InternalError in a build without CUDA.
+// The CUDA backend of OperationContext. Throws InternalError in a build without CUDA.
 std::unique_ptr<Backend> managed_cuda_backend(int threads);
 
 }  // namespace weft::test

@@ -4,16 +4,16 @@
 
 namespace weft::test {
 
-// What the tests of operations run on: the CPU, or with WEFT_TEST_DEVICE=cuda the CUDA device of index 0, real or
-// simulated. There tensors lie in managed memory, which host and device share, and each operation is done when it
-// returns, so that tests read and write tensors as they do on the CPU; what CUDA has no maths for, f64, is computed by
+// The device of the tests of operations: the CPU, or with WEFT_TEST_DEVICE=cuda the CUDA device of index 0, real or
+// simulated. On CUDA, tensors are in managed memory, which host and device share, and each operation is done when
+// it returns, so that tests read and write tensors as on the CPU; f64, for which CUDA has no maths, is computed by
 // the CPU.
 class OperationContext : public Context {
  public:
   explicit OperationContext(Device device = {}, int threads = 1);
 };
 
-// Whether operations are run on CUDA: for what is true of the CPU alone.
+// Whether operations run on CUDA: some expectations hold only on the CPU.
 bool operations_on_cuda();
 
 }  // namespace weft::test

@@ -12,7 +12,7 @@
 
 namespace weft::test {
 
-// A directory of this test's own, gone at its end. Its name is new, whatever other runs, users or kills have left.
+// A directory for one test, deleted at its end. Its name is new, whatever other runs, users or kills have left.
 class Scratch {
  public:
   Scratch() {

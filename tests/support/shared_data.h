@@ -10,8 +10,8 @@
 
 namespace weft::test {
 
-// A published file that some tests compare with, and that is not part of the project (docs/installation.md lists them):
-// in $WEFT_TEST_DATA, else in shared/data beside the sources.
+// The path of a published file that some tests read, and that is not part of the project (docs/installation.md lists
+// them): in $WEFT_TEST_DATA, else in shared/data beside the sources.
 inline std::filesystem::path shared_data(const std::string& name) {
   const char* folder = std::getenv("WEFT_TEST_DATA");
   const std::filesystem::path root = source_dir();
@@ -20,7 +20,7 @@ inline std::filesystem::path shared_data(const std::string& name) {
 
 inline bool has_shared_data(const std::string& name) { return std::filesystem::exists(shared_data(name)); }
 
-// Why a test skips where there is no such file.
+// The reason why a test skips without this file.
 inline std::string needs(const std::string& name) {
   return "needs " + shared_data(name).string() + " (WEFT_TEST_DATA; docs/installation.md)";
 }

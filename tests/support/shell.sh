@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by every shell test: the ways to state what is expected. An expectation that fails prints the line of the test,
-# what was expected and what was got, and the test ends with 1. No test has others of its own (tests/style/lint.sh).
+# Sourced by every shell test: functions that state expectations. An expectation that fails prints the line of the test,
+# the expected and the actual value, and the test ends with 1. No test defines others (tests/style/lint.sh).
 # shellcheck shell=bash
 
 # shellcheck disable=SC2034 # the tests use it: the repository, whose jobs are in configs/
@@ -11,7 +11,7 @@ stdout=$outputs/stdout stderr=$outputs/stderr
 # A test names the files here whose last lines explain a failure; patterns, expanded at the failure.
 shown=(log)
 
-# at_end COMMAND...: is run when the test ends, before those named earlier.
+# at_end COMMAND...: runs the command when the test ends, before the commands that were given earlier.
 ends=()
 at_end() { ends=("$(printf '%q ' "$@")" "${ends[@]}"); }
 run_ends() {
@@ -21,10 +21,10 @@ run_ends() {
 trap run_ends EXIT
 at_end rm -rf "$outputs"
 
-# begin_in FOLDER: works there from now on, without what an earlier run left.
+# begin_in FOLDER: works there from now on, after deleting what an earlier run left.
 begin_in() { rm -rf "$1" && mkdir -p "$1" && cd "$1" || exit 1; }
 
-# begin_in_temporary: in a new folder, which goes with the test.
+# begin_in_temporary: works in a new folder, which is deleted with the test.
 begin_in_temporary() {
   local folder
   folder=$(mktemp -d)
@@ -32,7 +32,7 @@ begin_in_temporary() {
   cd "$folder" || exit 1
 }
 
-# The lines of the test that are being run: the one in its body, and those of its functions that this one called.
+# Prints the lines of the test that are being run: the line in its body, and those in the functions that it called.
 place() {
   local i words=
   for ((i = ${#BASH_SOURCE[@]} - 1; i > 0; i--)); do
@@ -41,7 +41,7 @@ place() {
   echo "$words"
 }
 
-# fail WORDS...
+# fail WORDS...: ends the test with these words, the place, and the files to show.
 fail() {
   local file
   {
@@ -62,7 +62,7 @@ same() { [[ $2 == "$3" ]] || fail "$1"$'\nexpected: '"$2"$'\ngot:      '"$3"; }
 # different WHAT UNEXPECTED GOT
 different() { [[ $2 != "$3" ]] || fail "$1"$'\nexpected: anything but '"$2"; }
 
-# contains WHAT TEXT PIECE...: each piece stands in the text.
+# contains WHAT TEXT PIECE...: each piece occurs in the text.
 contains() {
   local piece
   for piece in "${@:3}"; do
@@ -70,7 +70,7 @@ contains() {
   done
 }
 
-# same_files WHAT EXPECTED GOT: two files or folders.
+# same_files WHAT EXPECTED GOT: two files or folders are equal.
 same_files() { diff -ru "$2" "$3" >&2 || fail "$1: $2 and $3 differ"; }
 
 # matches FILE PATTERN [COUNT]: a line matches the extended regular expression; with COUNT, that many lines do.
@@ -85,21 +85,21 @@ matches() {
 # lacks FILE PATTERN: no line matches.
 lacks() { matches "$1" "$2" 0; }
 
-# tells FILE PATTERN: as matches, but the text may break its lines within the match.
+# tells FILE PATTERN: as `matches`, but the text may break its lines within the match.
 tells() { says_in "$1" "$2" || fail "$1"$'\nexpected: '"$2"$'\ngot:      '"$(tail -n 40 "$1")"; }
 says_in() { grep -qzE -- "$2" <(tr '\n' ' ' <"$1"); }
 
-# run COMMAND...: sets status; what it prints is in the files $stdout and $stderr.
+# run COMMAND...: sets status; the output is in the files $stdout and $stderr.
 run() {
   status=0
   "$@" >"$stdout" 2>"$stderr" || status=$?
 }
 
-# The three below: FUNCTION STATUS EXPECTED... -- COMMAND... runs the command, which ends with the status and prints all
-# that is expected.
-#   expect         texts, anywhere in what it prints
-#   expect_match   extended regular expressions, each of which matches a line of what it prints
-#   refused        extended regular expressions, in standard error, which may break its lines within a match
+# The three functions below: FUNCTION STATUS EXPECTED... -- COMMAND... runs the command, which must end with the status and
+# print everything that is expected.
+#   expect         texts, anywhere in the output
+#   expect_match   extended regular expressions, each of which matches a line of the output
+#   refused        extended regular expressions, in standard error, whose lines may break within a match
 expect() { run_expecting contains_text "$@"; }
 expect_match() { run_expecting matches_line "$@"; }
 refused() { run_expecting tells_error "$@"; }

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# shell.sh itself: what holds passes in silence, what does not ends a test with 1 and says where, what and why.
-# Nothing here is checked with the functions that are tested.
+# Tests shell.sh itself: an expectation that holds is silent, another one ends the test with 1 and prints place and reason.
+# Nothing here is checked with the functions under test.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 
-# ends_with STATUS PIECE...: the test on standard input, of which the first line is line 3.
+# ends_with STATUS PIECE...: runs the test on standard input, whose first line is line 3.
 ends_with() {
   local status=0 said piece
   { printf 'set -euo pipefail\nsource %q\n' "$here/shell.sh" && cat; } >a_test.sh
@@ -45,7 +45,7 @@ run bash -c 'echo out; echo err >&2; exit 5'
 [[ $status == 5 && $(<"$stdout") == out && $(<"$stderr") == err ]]
 END
 
-# Each kind of expectation fails by itself, with its words.
+# Each kind of expectation fails with its own words.
 ends_with 1 'FAILED: a_test.sh:3: a reason' <<<'fail "a reason"'
 ends_with 1 $'FAILED: a_test.sh:3: sum\nexpected: 3\ngot:      4' <<<'same sum 3 4'
 ends_with 1 $'a_test.sh:3: sum\nexpected: anything but 3' <<<'different sum 3 3'
@@ -66,7 +66,7 @@ ends_with 1 $'expected: a\ngot:      a' <<<'refused 0 a -- echo a'
 ends_with 1 '/stdout: 1 lines match: ^a' <<<$'run echo ab\nprints_no ^a'
 ends_with 1 '/stderr: 1 lines match: ^a' <<<$'run cat a-file\necho ab >"$stderr"\nprints_no ^a'
 
-# The lines of a test's own functions, and the files that it wants to be shown.
+# The lines in a test's own functions, and the files that the test asks to show.
 ends_with 1 'FAILED: a_test.sh:6: a_test.sh:4: wrong' <<'END'
 checked() {
   fail "wrong"
@@ -75,7 +75,7 @@ checked
 END
 ends_with 1 'the last lines of b.log' 'what b says' <<<$'shown=("*.log")\necho what b says >b.log\nfail so'
 
-# What a test began is ended, the last first, however the test ends.
+# Everything that a test began is ended, the last first, however the test ends.
 for how in 'exit 0' 'fail so' 'false'; do
   rm -f ended
   ends_with "$([[ $how == 'exit 0' ]] && echo 0 || echo 1)" <<END

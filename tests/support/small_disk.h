@@ -15,8 +15,8 @@ namespace weft::test {
 
 enum class ChildResult { Passed, Failed, NoMount };
 
-// Runs `body` in a child process, whose failed expectations are printed and make it fail. Before anything has started
-// a thread.
+// Runs `body` in a child process, whose failed expectations are printed and make it fail. Call it before any
+// thread is started.
 template <class F>
 ChildResult in_child(F&& body) {
   std::fflush(stdout);
@@ -33,7 +33,7 @@ ChildResult in_child(F&& body) {
   return WEXITSTATUS(status) == 0 ? ChildResult::Passed : ChildResult::Failed;
 }
 
-// The same with a file system of `bytes` (a tmpfs in a mount namespace of the child's own, for any user where the
+// Runs `body` in a child with a file system of `bytes` (a tmpfs in a mount namespace of the child, for any user if the
 // system lets users have one) mounted at the existing directory `at`.
 template <class F>
 ChildResult on_small_disk(const fs::path& at, uint64_t bytes, F&& body) {
@@ -51,7 +51,7 @@ ChildResult on_small_disk(const fs::path& at, uint64_t bytes, F&& body) {
 
 constexpr const char* kNoMount = "this system lets no file system be mounted in a namespace";
 
-// Takes all room but about `left` bytes of the file system that holds `directory`.
+// Fills the file system that holds `directory`, except for about `left` bytes.
 inline void fill_disk(const fs::path& directory, uint64_t left) {
   File filler(directory / "filler", File::Mode::Create);
   const uint64_t free = free_bytes(directory);

@@ -4,7 +4,7 @@
 
 namespace weft::test {
 
-// The root of the sources that this build was made of.
+// The root of the sources from which this build was made.
 std::filesystem::path source_dir();
 
 }  // namespace weft::test

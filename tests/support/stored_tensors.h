@@ -11,7 +11,7 @@
 
 namespace weft::test {
 
-// Turns these bits of a byte of a file.
+// Flips these bits of a byte of a file.
 inline void flip_bits(const fs::path& path, uint64_t offset, unsigned bits) {
   File file(path, File::Mode::ReadWrite);
   unsigned char byte = 0;
@@ -20,8 +20,8 @@ inline void flip_bits(const fs::path& path, uint64_t offset, unsigned bits) {
   file.write_at(offset, &byte, 1);
 }
 
-// The checksums of everything that a checkpoint holds, as its files have them: equal layouts of equal tensors have
-// equal ones.
+// The checksums of everything that a checkpoint holds, as its files store them: equal tensors in equal layouts have
+// equal checksums.
 inline std::vector<uint64_t> tensor_hashes(const fs::path& checkpoint) {
   std::vector<uint64_t> hashes;
   for (const CheckpointFile& file : read_checkpoint_manifest(checkpoint).files) {

@@ -11,7 +11,7 @@
 
 namespace weft::test {
 
-// Two ends of a connection that keeps every write(2) a packet of its own.
+// Two ends of a connection that keeps every write(2) as a separate packet.
 class Packets {
  public:
   Packets() {
@@ -28,7 +28,7 @@ class Packets {
 
   int in() const { return in_; }
 
-  // Every packet until nobody holds in() any more. The caller's own end is closed first.
+  // Returns every packet until no process has in() open any more. The caller's own end is closed first.
   std::vector<std::string> read() {
     close(std::exchange(in_, -1));
     std::vector<std::string> packets;
@@ -43,7 +43,7 @@ class Packets {
   int in_ = -1, out_ = -1;
 };
 
-// What `body` writes to `file` (STDERR_FILENO), a text for each write(2).
+// The texts that `body` writes to `file` (STDERR_FILENO), one for each write(2).
 template <class F>
 std::vector<std::string> writes_to(int file, F&& body) {
   Packets packets;

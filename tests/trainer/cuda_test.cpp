@@ -23,7 +23,7 @@ struct Gradients {
   std::map<std::string, std::vector<float>> of;
 };
 
-// What the first step of a run computes.
+// The loss, norm and gradients of a run's first step.
 Gradients gradients(const Cell& cell, Context& context) {
   Mesh mesh = Mesh::single();
   LayoutModel trained(cell.what, cell.layout, mesh, context);
@@ -80,7 +80,7 @@ TEST_P(CudaSteps, GiveTheLossAndEveryGradientOfTheCpu) {
       largest = std::max<double>(largest, std::abs(gradient[i]));
       difference = std::max<double>(difference, std::abs(gradient[i] - other[i]));
     }
-    // The gradient of a key's bias is zero but for rounding: it is compared with the size of the other gradients.
+    // The gradient of a key's bias is zero except for rounding: it is compared with the size of the other gradients.
     EXPECT_LE(difference, allowed * std::max(largest, 1e-3 * expected.norm)) << name << ", up to " << largest;
   }
 }
@@ -149,7 +149,7 @@ TEST(CudaRun, TheUpdateComesAfterTheSnapshotOfWhatItChanges) {
   EXPECT_NE(after, before);
 }
 
-// A run that is broken off after its save resumes on the other device: checkpoints are independent of devices.
+// A run that is interrupted after its save resumes on the other device: checkpoints are independent of devices.
 TEST(CudaRun, CheckpointsGoFromDeviceToDevice) {
   const Scratch scratch;
   SmallRun plain(scratch, "plain"), moved(scratch, "moved", SmallRun::sample_text());

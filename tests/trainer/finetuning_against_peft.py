@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Losses of weft's finetuning beside those of transformers and peft; exit status 1 if one is more than 1e-4 away.
+"""Compares losses of weft's finetuning with those of transformers and peft; exit status 1 if one differs by more than 1e-4.
 
     finetuning_against_peft.py BUILD [--data DIR]
 
@@ -8,7 +8,7 @@ BUILD is the build folder with `weft`; DIR has gpt2/vocab.json, gpt2/merges.txt 
 shared/data beside the sources). Needs torch, transformers and peft.
 
 A small GPT-2 with random weights is saved by transformers and imported. Both programs then take 20 steps of AdamW on
-the same windows of text: with all weights, with some frozen and others at a rate of their own, and with adapters on every
+the same windows of text: with all weights, with some frozen and others at different rates, and with adapters on every
 product, whose A is weft's. Every step takes all windows, so that their order does not matter. The trained adapters are then
 exported alone and loaded by peft: its logits are those of the merged model that transformers loads.
 """
@@ -48,7 +48,7 @@ def weft(build, *words):
 
 
 def stored_tensor(checkpoint, name):
-    """A tensor of a checkpoint of one rank: the index of the file says where the bytes lie."""
+    """A tensor of a checkpoint of one rank: the index of the file gives the place of its bytes."""
     manifest = json.loads((checkpoint / "manifest.json").read_text())["weft_checkpoint"]
     for file in manifest["files"]:
         place = file["index"]
@@ -120,7 +120,7 @@ def their_losses(directory, ids, case, initial):
 
 
 def adapter_difference(build, root, ids):
-    """Of logits: the base with the exported adapters in peft, and the merged model in transformers."""
+    """Compares logits: the base with the exported adapters in peft, and the merged model in transformers."""
     run = root / "lora"
     weft(build, "export-hf", run, root / "adapter", "--adapter")
     weft(build, "merge", run, root / "merged")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs that begin from the weights of another.
+// Runs that begin from the weights of another run.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -78,7 +78,7 @@ TEST_F(Finetuning, TakesModelAndTokenizerAndStartsAtStep0) {
   EXPECT_EQ(job.model.dropout.attention, 0.1);
   EXPECT_EQ(job.batch.context_length, 8);
   EXPECT_EQ(job.data.tokenizer_file, (initial() / "source-tokenizer.json").string());
-  // With a learning rate of almost 0 the weights stay the initial ones; moments and steps are not taken over.
+  // With a learning rate of almost 0 the weights stay the initial ones; moments and steps are not inherited.
   JobConfig still = job;
   still.schedule.learning_rate = 1e-20;
   const TrainResult result = train(still);

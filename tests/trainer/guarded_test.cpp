@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole runs on a device whose memory the host cannot touch: what a GPU would be asked for, and nothing more.
+// Whole runs on a device whose memory the host cannot touch: they use only what a GPU provides.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 class MixedRun : public testing::Test {
  protected:
-  // Mixes three windows of the run's own text with each window of another one.
+  // Mixes three windows of the run's own text with each window of another text.
   void SetUp() override {
     mix(run_, "more", "other.txt", reversed());
     run_.job().data.weight = 3;

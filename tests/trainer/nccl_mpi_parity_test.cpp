@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes of this run, each with a CUDA device of its own and divided in every way that fits their number, train
+// The processes of this run, each with a different CUDA device and divided in every way that fits their number, train
 // as one rank does on the CPU.
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks that are threads, each with a CUDA device of its own, train as one rank does on the CPU.
+// Ranks that are threads, each with a different CUDA device, train as one rank does on the CPU.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -37,7 +37,7 @@ std::vector<Cell> cells() {
   for (Cell cell : covering()) {
     if (cell.layout.dp > 2 || cell.layout.tp > 2 || cell.what.vocabulary > 1000) continue;
     cell.what.steps = steps;
-    cell.what.vocabulary = 200;  // devices pad it to 128 rows a rank, so that every rank has some
+    cell.what.vocabulary = 200;  // devices pad it to 128 rows a rank: every rank has some rows
     chosen.push_back(cell);
   }
   return chosen;

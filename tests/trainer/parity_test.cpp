@@ -74,10 +74,10 @@ void expect_fp32_run(const LayoutCase& c, const Layout& layout, const LayoutRun&
   EXPECT_LT(found.norm, 1e-3) << layout.name();
 }
 
-// In bf16 a layout rounds at other places than one rank does, and neither is right. Both are compared with what they
-// round, the fp32 run; a layout may be farther from it than one bf16 rank is, but not twice as far (in ten steps one
-// rank may stay near by chance, hence the least that counts). Norms are compared by their root mean square: at the step
-// where a norm leaps, the runs differ by how early they leap.
+// In bf16 a layout rounds at other places than one rank does, and neither is exact. Both are compared with the fp32
+// run, which they approximate; a layout may be farther from it than one bf16 rank is, but not twice as far (in ten
+// steps one rank may stay near by chance, hence the least that counts). Norms are compared by root mean square: at
+// the step at which a norm leaps, the runs differ in how early they leap.
 void expect_bf16_run(const LayoutCase& c, const Layout& layout, const LayoutRun& run) {
   LayoutCase exact = c;
   exact.precision = Precision::Fp32;
@@ -125,8 +125,8 @@ TEST_P(Parity, LayoutsGiveTheSameRun) {
 
 INSTANTIATE_TEST_SUITE_P(Covering, Parity, testing::ValuesIn(covering()), cell_name);
 
-// Every cell of layouts x models x knobs that have an effect, for 50 steps, and every layout in bf16 with all that
-// divides: bench/parity.sh runs it and keeps the table.
+// Every cell of layouts x models x knobs that have an effect, for 50 steps, and every layout in bf16 with everything
+// divided: bench/parity.sh runs it and keeps the table.
 std::vector<Cell> whole_matrix() {
   std::vector<Cell> cells;
   if (!std::getenv("WEFT_WHOLE_MATRIX")) return cells;
@@ -154,8 +154,8 @@ std::vector<Cell> whole_matrix() {
 INSTANTIATE_TEST_SUITE_P(Whole, Parity, testing::ValuesIn(whole_matrix()), cell_name);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Parity);
 
-// More steps of data parallelism alone: any number of replicas, any micro-batch, and two runs of one layout bit for
-// bit.
+// More steps of data parallelism alone: any number of replicas, any micro-batch size, and two runs of one layout that
+// must agree bit for bit.
 TEST(DataParallel, AnyReplicasAndMicroBatchesGiveTheSameRun) {
   for (const bool seq2seq : {false, true}) {
     const LayoutCase what{.seq2seq = seq2seq, .steps = 50};
@@ -209,7 +209,7 @@ TEST(Parity, NonFiniteStepsAreSkippedByAll) {
     EXPECT_EQ(updates, 1);
     const Tensor& flat = model->parameters().flat_value();
     const std::vector<float> before(flat.data<float>(), flat.data<float>() + flat.elements());
-    // One rank has an infinite weight: its loss is not a number, the others' may be.
+    // One rank has an infinite weight: its loss is not a number, the losses of other ranks may be numbers.
     float* w = model->parameters().find("decoder.embedding.positions")->value().data<float>();
     const float kept = w[3];
     if (rank == 3) w[3] = std::numeric_limits<float>::infinity();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts what one rank of 64, 1,024 and 8,192 does and holds: nothing here is timed, and no other rank runs.
+// Counts the work and the memory of one rank of 64, 1,024 and 8,192: nothing is timed, and no other rank runs.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -27,7 +27,7 @@ struct Allocated {
   std::atomic<int64_t> calls = 0, bytes = 0;
 };
 
-// What operator new was asked for in this process so far.
+// The memory that this process has requested from operator new so far.
 Allocated& allocated() {
   static Allocated counts;
   return counts;
@@ -118,7 +118,7 @@ StepBatches one_window() {
   return batches;
 }
 
-// Bytes that all ranks exchange in a step, and the tables of mesh, layout, buckets and optimizer.
+// The bytes that all ranks exchange in a step, and the tables of mesh, layout, buckets and optimizer, do not grow.
 TEST(Scale, TheControlVectorIsOfOneSize) {
   int64_t of_64 = 0;
   for (const int64_t ranks : kWorlds) {
@@ -145,8 +145,8 @@ TEST(Scale, TheControlVectorIsOfOneSize) {
   }
 }
 
-// A rank's file describes only its own arrays, one for each bucket that it owns a share of, and the manifest has a
-// line for it.
+// A checkpoint part describes only the rank's own arrays, one for each bucket of which the rank owns a share, and the
+// manifest has a line for the part.
 TEST(Scale, ACheckpointGrowsByALineARank) {
   size_t index_of_64 = 0;
   for (const int64_t ranks : kWorlds) {
@@ -177,7 +177,7 @@ TEST(Scale, ACheckpointGrowsByALineARank) {
   }
 }
 
-// Each rank checks its share of 300 shards, and then opens those that its windows lie in.
+// Each rank checks its share of 300 shards, and then opens the shards with its windows.
 TEST(Scale, ARankOpensTheShardsThatItReads) {
   constexpr int64_t kShards = 300, kShardTokens = 64, kContext = 8;
   const Scratch scratch;

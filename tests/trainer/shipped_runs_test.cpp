@@ -131,7 +131,7 @@ TEST_F(ShippedRuns, Multi30kEnDeTiny) {
                 shared_data(fmt::format("multi30k/tok/{}.lc.norm.tok.{}.gz", file, language)).string()));
     }
   }
-  // 2.57 million with the 9,700 or so symbols that the published vocabulary has; here 10,258 x 128 in the table.
+  // 2.57 million with the 9,700 or so symbols of the published vocabulary; here the table is 10,258 x 128.
   EXPECT_EQ(expect_learning(job("translation/multi30k-en-de-tiny.yaml", overrides)), 2638080);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run that is asked to stop goes straight to the save on all ranks together, and what was due is done after the
-// resume.
+// A run that is asked to stop proceeds directly to the save, on all ranks together; work that was due is done after
+// the resume.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -122,7 +122,7 @@ TEST(Stopping, WorkDueAfterTheStepIsSkipped) {
   EXPECT_TRUE(evaluated(run).empty());
   EXPECT_TRUE(state_at(run, 3).evaluation_left);
   EXPECT_EQ(run.train().exit, ExitCode::Done);
-  EXPECT_EQ(read_metrics(run.directory(), "eval").size(), 3u);  // at steps 3, 6 and 8, the last
+  EXPECT_EQ(read_metrics(run.directory(), "eval").size(), 3u);  // at steps 3, 6 and 8; 8 is the last
 }
 
 TEST(Stopping, TheLastEvaluationIsInterruptedToo) {
@@ -141,7 +141,7 @@ TEST(Stopping, TheLastEvaluationIsInterruptedToo) {
   }
 }
 
-// A step is kept as the best even if it was saved before its evaluation.
+// A step stays the best even if it was saved before its evaluation.
 TEST(Stopping, TheBestFoundAfterwardsIsKept) {
   const Scratch scratch;
   SmallRun run(scratch);
@@ -161,7 +161,7 @@ TEST(Stopping, PendingGenerationsAreDroppedOnAStop) {
   const Scratch scratch;
   SmallRun run(scratch);
   run.job().log.generations = {.every_steps = 1, .prompts = {"the "}, .temperatures = {0, 1}, .max_tokens = 3};
-  testing::internal::CaptureStderr();  // where messages go until a program starts its log
+  testing::internal::CaptureStderr();  // messages go to standard error until a program starts its log
   stop_after(run, 2);
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_NE(said.find("step 1, temperature 1:"), std::string::npos);

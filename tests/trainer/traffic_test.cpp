@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a layout moves and holds: the formulas of docs/layouts.md, the plan, and the run agree.
+// The bytes that a layout sends and holds: the formulas of docs/layouts.md, the plan, and the run agree.
 #include <gtest/gtest.h>
 
 #include "parallel/local/dry_communicator.h"
@@ -36,14 +36,14 @@ double dp_bytes(const Sizes& s, const Layout& layout) {
 // Bytes over tp in one step: 4 layers + 2 passages of a micro-batch's rows into or out of sharded regions, each
 // a reduce-scatter and an all-gather (or their sum, an all-reduce, or an all-to-all and an all-gather); 2 (attention)
 // or 4 (block) more a layer and direction if recomputation repeats them; four numbers a row for the loss; partial
-// gradients once. In bf16 all rows go in 2 bytes but the parts of row-parallel sums.
+// gradients once. In bf16 all rows are sent in 2 bytes, except the parts of row-parallel sums.
 double tp_bytes(const Sizes& s, const Layout& layout, Precision precision = Precision::Fp32) {
   const double n = layout.tp, once = (n - 1) / n, bytes = precision == Precision::Bf16 ? 2 : 4;
   double sum = layout.sequence ? 2 * once * 4 * s.partial : 0;
   for (const double rows : s.rows) {
     const double stream = (layout.sequence ? up_to_multiple(rows, n) : rows) * s.width;
     const double repeated = layout.recompute == Recompute::Block ? 2 : layout.recompute == Recompute::Attention ? 1 : 0;
-    const double parts = (2 + repeated) * s.layers;  // summed after row-parallel products, forward and again
+    const double parts = (2 + repeated) * s.layers;  // sums after row-parallel products, forward and repeated
     const double passages = 2 * (4 * s.layers + 2) + 2 * repeated * s.layers;
     const double wide = layout.sequence ? parts : 2 * parts;  // without sequence parallelism the sums are gathered too
     sum += once * ((wide * 4 + (passages - wide) * bytes) * stream + 2 * 4 * 4 * rows);

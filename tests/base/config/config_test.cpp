@@ -123,7 +123,7 @@ const Mistake kMistakes[] = {
     {"<<: {name: a}\n", "<<: unknown key"},
     {"name: \xff\xfe\n", "job.yaml: byte 6 is not UTF-8 text"}};
 
-// Place, key, what was expected, what was found, and the nearest key.
+// A message names the place, the key, what was expected, what was found, and the nearest key.
 TEST(Config, MistakesAreNamedWithTheirPlace) {
   for (const Mistake& mistake : kMistakes) {
     const std::string found = problems_of(mistake.yaml);

@@ -32,7 +32,7 @@ Tree full_tree() {
   return tree;
 }
 
-// Instead of writing what nobody can read back.
+// An enum's value that has no name could not be read back.
 TEST(ConfigWriter, AValueWithoutANameIsAnError) {
   Tree tree;
   tree.branch.fruit = Fruit{7};

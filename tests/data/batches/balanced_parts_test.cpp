@@ -25,7 +25,7 @@ TEST(BalancedParts, TakeTheDearestFirst) {
   EXPECT_THROW(balanced_parts(std::vector<int64_t>{1, -1}, 2), InternalError);
 }
 
-// The rule as it is said.
+// The rule as its definition states it: the next dearest cost goes to the part with the least sum.
 Parts by_definition(const std::vector<int64_t>& costs, int64_t parts) {
   std::vector<int64_t> order(costs.size()), loads(parts);
   std::iota(order.begin(), order.end(), 0);
@@ -46,8 +46,8 @@ std::vector<int64_t> drawn(int64_t count, const std::function<int64_t(uint64_t)>
   return costs;
 }
 
-// Few parts and many; costs that are near each other, all equal, none, or so small beside the first that a part stays
-// the least for long.
+// Few parts and many; costs that are nearly equal, all equal, zero, or so small beside the first that one part keeps
+// the least sum for long.
 TEST(BalancedParts, EqualTheDefinition) {
   const std::vector<std::vector<int64_t>> all = {
       drawn(9000, [](uint64_t random) { return 4000 + static_cast<int64_t>(random % 100000); }),

@@ -31,7 +31,7 @@ TEST(Slices, AreBalanced) {
         int64_t cost = 0;
         for (int64_t place : slice) cost += sequence_cost(step.sequences[place]);
         EXPECT_LT(cost, total / dp + dearest);
-        // Within 3 % of even if there are many sequences.
+        // With many sequences, a slice costs at most 3 % more than an even share.
         const bool many = static_cast<int64_t>(step.sequences.size()) >= 16 * dp;
         if (many) {
           EXPECT_LT(cost, 1.03 * total / dp + 1);
@@ -54,7 +54,7 @@ TEST(Slices, SlicesOfEqualWindowsDifferByOneAtMost) {
   EXPECT_THROW(slice_all(step, 0), InternalError);
 }
 
-// More replicas than sequences, fewer, and as many.
+// The replicas are more than the sequences, fewer, and as many.
 TEST(Slices, TogetherAreAllPlacesOnce) {
   const auto step = make_pair_plan({.sequences = 300}, ragged_lengths(1003), 1)->step(0, 0);
   for (int64_t dp : {1, 2, 7, 299, 300, 301, 1024}) {

@@ -54,7 +54,7 @@ std::vector<NamedPlan> once_an_epoch() {
   };
 }
 
-// What ranks 0 .. dp - 1 take of a step, each rank asking a plan of its own.
+// The sequences that ranks 0 .. dp - 1 take from a step, each rank with its own copy of the plan.
 std::vector<int64_t> taken(const std::vector<Plan>& plans, Position at) {
   std::vector<int64_t> result;
   const auto dp = static_cast<int64_t>(plans.size());
@@ -100,7 +100,7 @@ TEST(BatchPlan, EpochsAndSeedsDifferInOrder) {
   }
 }
 
-// The rest of the run after a resume on other ranks is the rest of the run.
+// After a resume on another number of ranks, the run takes exactly the sequences that remain.
 TEST(BatchPlan, ResumeOnOtherRanksTakesExactlyWhatRemains) {
   for (const NamedPlan& named : once_an_epoch()) {
     const auto plan = named.make(1);
@@ -113,7 +113,7 @@ TEST(BatchPlan, ResumeOnOtherRanksTakesExactlyWhatRemains) {
         const auto step = taken(plans, at);
         seen.insert(seen.end(), step.begin(), step.end());
       }
-      // The position as saved may also be the end of epoch 0.
+      // A saved position may also be the end of epoch 0.
       const auto plans = one_a_rank(named, 3);
       at = plans[0]->normalised(done == boundary ? Position{0, boundary} : stop);
       EXPECT_EQ(at, stop);
@@ -150,7 +150,7 @@ TEST(BatchPlan, AStepOutsideTheEpochIsRefused) {
 }
 
 // A checkpoint holds a position and no order: a run that resumes under a later version must find the same steps there.
-// The values are this code's own, kept so that a change of order cannot slip in.
+// The values were printed by this code, and are kept so that a change of order is noticed.
 TEST(BatchPlan, OrderIsTheSameAcrossVersions) {
   const std::map<std::string, std::vector<int64_t>> kept = {
       {"windows", {4785, 2545, 5297, 4337, 6641, 5425}},
@@ -169,7 +169,7 @@ TEST(BatchPlan, OrderIsTheSameAcrossVersions) {
   EXPECT_EQ(indices(random->step(2, 3)), (std::vector<int64_t>{4212, 500, 9788, 5967, 695, 5984}));
 }
 
-// steps_per_epoch() may know without sorting: it must be what step() allows, and every epoch must be whole.
+// steps_per_epoch() may count without sorting: step() must allow this number of steps, and every epoch must be whole.
 TEST(BatchPlan, StepsOfLaterEpochsAreCountedRight) {
   for (const NamedPlan& named : once_an_epoch()) {
     const auto plan = named.make(1);
@@ -211,13 +211,13 @@ TEST(WindowPlan, DropLeavesOutWhatDoesNotFillAStep) {
   const auto plan = make_window_plan(drop, 64 * 25 + 1, 1);
   EXPECT_EQ(plan->steps_per_epoch(0), 2);
   for (int64_t s = 0; s < 2; ++s) EXPECT_EQ(plan->step(0, s).sequences.size(), 10u);
-  EXPECT_NE(sorted(epoch_indices(*plan, 0)), sorted(epoch_indices(*plan, 1)));  // not the same five for ever
+  EXPECT_NE(sorted(epoch_indices(*plan, 0)), sorted(epoch_indices(*plan, 1)));  // epochs leave out different windows
   EXPECT_THROW(make_window_plan(drop, 64 * 9 + 1, 1), DataError);
 }
 
 TEST(WindowPlan, RandomWindowsReachEveryPlaceAndStepsAreFull) {
   const auto plan = make_window_plan({.sequences = 12, .order = BatchOrder::Random, .context_length = 8}, 40,
-                                     1);  // 32 places to begin at
+                                     1);  // 32 places at which a window may begin
   EXPECT_EQ(plan->steps_per_epoch(0), 1);
   std::map<int64_t, int> begins;
   for (int64_t epoch = 0; epoch < 800; ++epoch) {

@@ -45,7 +45,7 @@ Source pairs(const fs::path& directory, const BatchConfig& config) {
   return {dataset, make_batch_plan(config, *dataset, 1)};
 }
 
-// All micro-batches of an epoch, of all ranks.
+// All micro-batches of an epoch, from all ranks.
 std::vector<MicroBatch> epoch_of(const Source& source, int64_t dp) {
   std::vector<MicroBatch> result;
   for (int64_t rank = 0; rank < dp; ++rank) {
@@ -122,7 +122,7 @@ TEST(DatasetBatches, AConfigurationForTheOtherKindIsRefused) {
 TEST(DatasetBatches, DamageFoundWhileLoadingNamesTheFile) {
   const Scratch scratch;
   const auto source = stream(scratch.path(), {.sequences = 5, .context_length = 16});
-  // Somewhere in a shard lie 300, 301, 302; the vocabulary ends at 500.
+  // A shard holds the ids 300, 301, 302 in a row; the vocabulary ends at 500.
   const std::string wanted("\x2c\x01\x2d\x01\x2e\x01", 6);
   for (const auto& entry : fs::directory_iterator(scratch.path())) {
     const size_t at = read_file(entry.path()).find(wanted);

@@ -14,7 +14,7 @@ namespace {
 
 using namespace test;
 
-// Each token but the first is scored once, whatever the stride.
+// Each token except the first is scored once, whatever the stride.
 TEST(Evaluation, EveryTokenIsScoredOnceWithContext) {
   for (int64_t tokens : {2, 10, 64, 65, 66, 128, 129, 1000}) {
     for (int64_t stride : {0, 1, 5, 32, 63, 64}) {

@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Token t of the stream is t; a pair's tokens name the pair and the place: pair x 1000 + place, targets from 500.
+// Token t of the stream is t; token t of pair p is p x 1000 + t in its source, p x 1000 + 500 + t in its target.
 class FakeReader final : public SequenceReader {
  public:
   void read(const PlannedSequence& s, std::span<int32_t> source, std::span<int32_t> target) const override {
@@ -35,7 +35,7 @@ class FakeReader final : public SequenceReader {
   std::optional<int32_t> cut_before() const override { return cut_before_; }
 
   std::optional<int32_t> cut_before_;
-  int64_t fail_at_ = 0;  // the read, counted from 1, that throws
+  int64_t fail_at_ = 0;  // the read that throws, counted from 1
   std::chrono::milliseconds pause_{0};
 
  private:
@@ -80,7 +80,7 @@ TEST(ReadStep, AWindowOfOneMoreTokenGivesInputsAndTheNextTokens) {
   }
 }
 
-// Inputs and targets are those of the whole windows; what changes is where sequences begin, and so their ids.
+// Inputs and targets are those of the whole windows; only the beginnings of sequences change, and so their ids.
 TEST(ReadStep, AWindowIsCutWhereADocumentBegins) {
   const PlannedStep step{.sequences = {{.index = 10, .input_tokens = 8}, {.index = 13, .input_tokens = 8}}};
   FakeReader reader;
@@ -143,7 +143,7 @@ TEST(ReadStep, PairsLieEndToEnd) {
   EXPECT_EQ(micro.input.num_tokens(), micro.input.offsets.back());
 }
 
-// What the loss is divided by is what the ranks hold together.
+// The loss is divided by the number of target tokens that all ranks hold together.
 TEST(ReadStep, TotalsOfThePlanAreWhatAllRanksHold) {
   const std::vector<std::shared_ptr<const BatchPlan>> plans = {
       windows(), pairs(), make_window_evaluation({.context_length = 8, .stride = 3, .step_tokens = 40}, 77),
@@ -287,7 +287,7 @@ TEST(Loader, CountsTheTimeItWaited) {
   Loader loader({.plan = windows(), .reader = reader});
   loader.next();
   EXPECT_GE(loader.waited_seconds(), 0.03);
-  // Once everything is ready nothing is waited for.
+  // Once all steps are ready, next() does not wait.
   const auto quick = std::make_shared<FakeReader>();
   Loader ready({.plan = windows(), .reader = quick, .steps_ahead = 4});
   wait_for_reads(*quick, 20);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several prepared directories as one dataset: what it holds, what is refused, and what ranks read of it.
+// Several prepared directories as one dataset: its contents, the refusals, and the sequences that ranks read from it.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -57,7 +57,7 @@ TEST_F(MixedDataset, HoldsWhatItsDirectoriesHoldOneAfterTheOther) {
   EXPECT_EQ(train.parts()[1].first_token, 65);
   EXPECT_EQ(train.parts()[1].num_tokens, 50);
   EXPECT_EQ(train.parts()[1].content, Dataset::open(scratch / "b", DataSplit::Train).parts()[0].content);
-  // A split is that of the directories that have it.
+  // A split consists of the directories that have it.
   EXPECT_TRUE(Dataset::has_split(sources, DataSplit::Valid));
   EXPECT_FALSE(Dataset::has_split(sources, DataSplit::Test));
   EXPECT_EQ(Dataset::open(sources, DataSplit::Valid).num_tokens(), 10);
@@ -100,7 +100,7 @@ TEST_F(MixedDataset, OtherDatasetsAreRefusedByName) {
               HasSubstr("b is -1; it must be above 0"));
 }
 
-// Sources that begin or end otherwise would train one model on two conventions.
+// Sources that begin or end in different ways would train one model on two conventions.
 TEST_F(MixedDataset, SourceSequencesOfAnotherConventionAreRefused) {
   for (const char* name : {"a", "b"}) {
     builder(name).pairs({{{5}, {1, 6, 2}}});
@@ -111,7 +111,7 @@ TEST_F(MixedDataset, SourceSequencesOfAnotherConventionAreRefused) {
   EXPECT_THAT(refusal(), HasSubstr("they differ in data.source_eos, true or false"));
 }
 
-// Of 2 : 1 out of two streams of 400 and 300 tokens.
+// A mixture of 2 : 1 from two streams of 400 and 300 tokens.
 struct MixedSteps : MixedDataset {
   MixedSteps() {
     builder("a").stream({range(0, 400)});
@@ -119,7 +119,7 @@ struct MixedSteps : MixedDataset {
     dataset = std::make_shared<const Dataset>(Dataset::open({source("a", 2), source("b", 1)}, DataSplit::Train));
     plan = make_batch_plan({.sequences = 6, .context_length = 10}, *dataset, 3);
   }
-  // First tokens of the sequences of each step from `start` on, by their ids, of all ranks.
+  // The first tokens of the sequences of each step from `start` on, by sequence id, from all ranks.
   std::map<std::pair<int64_t, int64_t>, std::map<int64_t, int32_t>> read(int64_t dp, Position start) const {
     std::map<std::pair<int64_t, int64_t>, std::map<int64_t, int32_t>> steps;
     for (int64_t rank = 0; rank < dp; ++rank) {
@@ -158,7 +158,7 @@ TEST_F(MixedSteps, AreTheSameOnAnyLayoutAndFromAnyPosition) {
 
 TEST_F(MixedSteps, TakeTwoWindowsOfTheOneForEachOfTheOther) {
   for (const auto& [position, firsts] : read(2, {})) {
-    if (firsts.size() < 6) continue;  // an epoch's last
+    if (firsts.size() < 6) continue;  // the last step of an epoch
     const auto of_b = std::ranges::count_if(firsts, [](const auto& first) { return first.second >= 500; });
     EXPECT_NEAR(of_b, 2, 1) << position.first << " " << position.second;
   }
@@ -168,7 +168,7 @@ TEST_F(MixedSteps, AreReportedForEachSource) {
   const Position end{2, 0};
   const auto reports = source_reports(*dataset, *plan, end);
   ASSERT_EQ(reports.size(), 2u);
-  // Windows of 10, one fewer than fit since they are shifted: 39 and 29, so 68 an epoch.
+  // Windows of 10 tokens, one fewer than fit because they are shifted: 39 and 29, so 68 an epoch.
   EXPECT_EQ(reports[0].records, 39);
   EXPECT_EQ(reports[1].records, 29);
   EXPECT_EQ(reports[0].records_an_epoch, 45);
@@ -178,7 +178,7 @@ TEST_F(MixedSteps, AreReportedForEachSource) {
   EXPECT_DOUBLE_EQ(reports[1].epochs, 2 * 23 / 29.0);
   const double tokens = 400 * 45 / 39.0 + 300 * 23 / 29.0;
   EXPECT_DOUBLE_EQ(reports[1].tokens_until_again, tokens * 29 / 23.0);
-  // As often as the plan itself says it takes of it: counted over what was read.
+  // The report must agree with the number of windows of b that were read.
   int64_t of_b = 0;
   for (const auto& [position, firsts] : read(1, {})) {
     if (position.first >= end.epoch) continue;
@@ -188,7 +188,7 @@ TEST_F(MixedSteps, AreReportedForEachSource) {
   const std::string table = describe_sources(reports, DatasetKind::Stream);
   EXPECT_THAT(table, AllOf(HasSubstr((scratch / "b").string()), HasSubstr("windows"), HasSubstr("33.82 %")));
   EXPECT_THAT(describe_epochs(reports), HasSubstr((scratch / "a").string() + " 2.31, "));
-  // Nothing is mixed where there is one.
+  // A single dataset has no mixture to report.
   const Dataset alone = Dataset::open(scratch / "a", DataSplit::Train);
   EXPECT_TRUE(source_reports(alone, *make_batch_plan({.sequences = 6, .context_length = 10}, alone, 3)).empty());
 }

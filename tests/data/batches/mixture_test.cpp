@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a mixture of datasets takes: shares by weight, each record of a part once in each of the part's own epochs.
+// The records of a mixture: shares by weight, each record of a part once in each of the part's own epochs.
 #include "data/batches/mixture.h"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ TEST(MixtureOrder, GivesEachPartItsShareOfAnEpoch) {
 TEST(MixtureOrder, TakesEveryRecordOfAPartOnceInEachOfItsOwnEpochs) {
   const std::vector<MixturePart> parts = {{10, 3}, {50, 1}};
   const MixtureOrder order(parts);
-  std::map<std::pair<size_t, int64_t>, std::vector<int64_t>> places;  // of a part's own epoch
+  std::map<std::pair<size_t, int64_t>, std::vector<int64_t>> places;  // by part and the part's own epoch
   for (int64_t epoch = 0; epoch < 8; ++epoch) {
     for (int64_t slot = 0; slot < order.records(); ++slot) {
       const auto [part, own, place] = order.at(epoch, slot);
@@ -47,7 +47,7 @@ TEST(MixtureOrder, TakesEveryRecordOfAPartOnceInEachOfItsOwnEpochs) {
   EXPECT_EQ((places[{1, 0}].size()), 50u);
 }
 
-// However far an epoch has come, each part has had its share of it, nearly.
+// At every point of an epoch, the number of records from each part is near its share.
 TEST(MixtureOrder, DealsEvenly) {
   const std::vector<std::vector<MixturePart>> mixtures = {
       {{900, 3}, {100, 1}},
@@ -94,7 +94,7 @@ bool within(const PlannedSequence& s, const StreamPart& part) {
   return s.index >= part.begin && s.index + s.input_tokens + 1 <= part.begin + part.tokens;
 }
 
-// No window lies across two datasets; of an epoch each has its share, however large it is.
+// No window lies across two datasets; each dataset has its share of an epoch, whatever its size.
 TEST(MixedWindows, StayInTheirDatasetAndHaveItsShare) {
   for (const BatchOrder order : {BatchOrder::Shuffled, BatchOrder::Random}) {
     const auto plan =
@@ -113,7 +113,7 @@ TEST(MixedWindows, StayInTheirDatasetAndHaveItsShare) {
   }
 }
 
-// The smaller one is gone through two and a half times an epoch, each window as often as every other.
+// An epoch takes each window of the smaller dataset two and a half times, all of them equally often.
 TEST(MixedWindows, TakeEachWindowOfADatasetEquallyOften) {
   const auto plan = make_window_plan({.sequences = 5, .context_length = 10, .shift_windows = false}, kStreams, 7);
   std::map<int64_t, int> seen;
@@ -140,7 +140,7 @@ TEST(MixedWindows, AMixtureOfOneDatasetIsThatDatasetsPlan) {
   }
 }
 
-// Every step has as much of each as its size allows.
+// Every step takes from each dataset as near to its share as the size of the step allows.
 TEST(MixedWindows, AreDealtEvenlyOverTheSteps) {
   for (const BatchOrder order : {BatchOrder::Shuffled, BatchOrder::Random}) {
     const auto plan = make_window_plan(

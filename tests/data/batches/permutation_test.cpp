@@ -42,7 +42,7 @@ TEST(Permutation, DependsOnTheKeyAlone) {
   EXPECT_NE(all(1000, 5), all(1000, 6));
 }
 
-// Chi-squared over all n! orders of a small n: each should come equally often over random keys.
+// Chi-squared test over all n! orders of a small n: each order should be equally frequent over random keys.
 TEST(Permutation, SmallOrdersAreEquallyLikely) {
   for (uint64_t n : {2, 3, 4, 5}) {
     std::map<std::vector<uint64_t>, int> counts;
@@ -58,7 +58,7 @@ TEST(Permutation, SmallOrdersAreEquallyLikely) {
   }
 }
 
-// Where a quarter of a large range goes: cell counts of a 16 x 16 table of (index, image) are near n / 256.
+// The counts in a 16 x 16 table of (index, image) are near n / 256.
 TEST(Permutation, ImagesSpreadOverTheRange) {
   const uint64_t n = 100003;
   const auto images = all(n, 42);

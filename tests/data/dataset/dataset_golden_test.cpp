@@ -29,7 +29,7 @@ DataConfig pairs_config() {
 
 const fs::path kGolden2 = source_dir() / "tests" / "data" / "dataset" / "golden" / "dataset-v2";
 
-// Made dataset-v2/pairs, in a folder with a copy of dataset-v1/pairs.tsv and heldout.tsv.
+// This made dataset-v2/pairs, in a folder with a copy of dataset-v1/pairs.tsv and heldout.tsv.
 TEST(GoldenDataset, DISABLED_MakeVersion2) {
   DataConfig config = pairs_config();
   config.max_target_tokens = 5;
@@ -51,7 +51,7 @@ TEST(GoldenDataset, PairsOfVersion2AreReadWithTheirText) {
   EXPECT_EQ(test.header().target.num_unknown, 3);
 }
 
-// Made the folders stream/ and pairs/ from text.txt and pairs.tsv; run it in a copy of the folder:
+// This made the folders stream/ and pairs/ from text.txt and pairs.tsv; run it in a copy of the folder:
 //   data_prepare_test --gtest_also_run_disabled_tests --gtest_filter='*DISABLED_Make'
 TEST(GoldenDataset, DISABLED_Make) {
   prepare({stream_config(), bytes_tokenizer()});

@@ -56,7 +56,7 @@ TEST(DatasetStream, TokensComeBackAcrossShards) {
   EXPECT_EQ(dataset.document_begin(0), 0);
   EXPECT_EQ(dataset.document_begin(1), 7);
   EXPECT_EQ(dataset.document_begin(2), 8);
-  EXPECT_EQ(dataset.document_begin(3), 38);  // shards 1 and 2 hold no document's beginning
+  EXPECT_EQ(dataset.document_begin(3), 38);  // no document begins in shards 1 and 2
 }
 
 TEST(DatasetStream, LargeVocabulariesTakeFourBytes) {
@@ -85,7 +85,7 @@ TEST(DatasetPairs, RowsComeBackAcrossShards) {
   for (auto& [source, target] : rows) {
     for (int32_t& id : target) id = std::max(id, 0);
   }
-  rows[20].first = Ids(40, 99);  // longer than a shard: it gets its own
+  rows[20].first = Ids(40, 99);  // longer than a shard: a shard of its own
   DatasetBuilder{.directory = scratch.path(), .shard_tokens = 32}.pairs(rows);
   const Dataset dataset = Dataset::open(scratch.path(), DataSplit::Train);
   ASSERT_EQ(dataset.num_pairs(), 50);
@@ -134,7 +134,7 @@ TEST(DatasetOpen, TruncatedAndForeignShardsAreNamed) {
   EXPECT_THAT(error_of([&] { Dataset::open(scratch.path(), DataSplit::Train); }), HasSubstr("damaged"));
 }
 
-// A shard of equal size from another dataset: every byte is sound, but it is not this one's.
+// A shard of equal size from another dataset: every byte is sound, but the shard belongs to the other dataset.
 TEST(DatasetOpen, AnotherDatasetsShardIsRefused) {
   const Scratch scratch;
   const fs::path other = scratch / "other";
@@ -145,8 +145,8 @@ TEST(DatasetOpen, AnotherDatasetsShardIsRefused) {
   EXPECT_THAT(error_of([&] { Dataset::open(scratch.path(), DataSplit::Train); }), HasSubstr("damaged"));
 }
 
-// A bit of every third byte in turn, and of every token's: opening or reading says so, or nothing that is read has
-// changed but ids in range.
+// One flipped bit in every third byte and in every byte of a token: opening or reading reports the damage, or nothing
+// that is read has changed except ids, which stay in range.
 TEST(DatasetOpen, NoFlippedBitOfStructureIsAccepted) {
   const Scratch scratch;
   DatasetBuilder{.directory = scratch.path(), .vocabulary = 256}.pairs({{{1, 2}, {3}}, {{4}, {5, 6, 7}}});
@@ -179,7 +179,7 @@ TEST(DatasetOpen, NoFlippedBitOfStructureIsAccepted) {
     } catch (const DataError&) {
     }
   }
-  EXPECT_GT(accepted, 0);  // low bytes of ids: verification finds these
+  EXPECT_GT(accepted, 0);  // low bytes of ids: only a full verification finds these
 }
 
 TEST(DatasetRead, AnIdBeyondTheVocabularyIsDamage) {
@@ -222,7 +222,7 @@ TEST(DatasetRead, AnIndexCutWhileItIsReadIsAnError) {
   }
 }
 
-// A forced preparation renames new shards over old ones: who has the old ones open reads on.
+// A forced preparation renames new shards over old ones: a reader that has the old ones open keeps reading them.
 TEST(DatasetRead, AReplacedShardKeepsItsOpenContent) {
   const Scratch scratch;
   DatasetBuilder{.directory = scratch.path()}.stream({range(0, 50)});
@@ -247,7 +247,7 @@ TEST(DatasetPairs, LengthsEqualThoseOfTheRows) {
   }
 }
 
-// Of 40 shards a reader checks its share, and opens what it reads.
+// Of 40 shards a reader checks its share, and opens only those it reads.
 TEST(DatasetShards, OnlyShardsThatAreReadAreOpened) {
   const Scratch scratch;
   DatasetBuilder{.directory = scratch.path(), .vocabulary = 1000, .shard_tokens = 10}.stream({range(0, 400)});
@@ -263,7 +263,7 @@ TEST(DatasetShards, OnlyShardsThatAreReadAreOpened) {
   EXPECT_EQ(Dataset::open(scratch.path(), DataSplit::Train, {.part = 50, .of = 60}).opened_shards(), 0);
 }
 
-// Together the readers look at every shard; one that nobody has looked at is refused when it is read.
+// Together the readers check every shard; a damaged shard that no reader has checked is refused when it is read.
 TEST(DatasetShards, EveryShardIsInOneShare) {
   const Scratch scratch;
   DatasetBuilder{.directory = scratch.path(), .shard_tokens = 10}.stream({range(0, 70)});
@@ -307,7 +307,7 @@ struct ShardsKeptOpen : testing::Test {
     shard.read_source(0, ids);
     return ids;
   }
-  // Files of the data set that this process has open.
+  // The number of files of the dataset that this process has open.
   int64_t descriptors() const {
     int64_t count = 0;
     for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
@@ -321,7 +321,7 @@ struct ShardsKeptOpen : testing::Test {
 
 TEST_F(ShardsKeptOpen, TheLastReadStayOpen) {
   const OpenShards three = shards(3);
-  for (const size_t i : {0, 1, 2, 0, 3}) three.open(i);  // 1 goes
+  for (const size_t i : {0, 1, 2, 0, 3}) three.open(i);  // opening 3 closes shard 1
   EXPECT_EQ(three.opened(), 4);
   EXPECT_EQ(descriptors(), 3);
   for (const size_t i : {0, 2, 3}) three.open(i);
@@ -342,7 +342,7 @@ TEST_F(ShardsKeptOpen, HeldShardsStayOpen) {
   EXPECT_EQ(descriptors(), 2);
 }
 
-// What a checkpoint remembers of the text it was trained on.
+// A checkpoint records the hash of the shards that it was trained on.
 TEST(DatasetOpen, ContentIsOfTheShards) {
   const Scratch scratch;
   const auto content = [&](int32_t from) {
@@ -372,7 +372,7 @@ TEST(DatasetOpen, WorksInAReadOnlyDirectoryAndWritesNothing) {
   fs::permissions(scratch.path(), fs::perms::owner_all);
 }
 
-// A real read-only file system if this user may mount one.
+// Mounts a real read-only file system, if this user may mount one.
 TEST(DatasetOpen, WorksOnAReadOnlyMount) {
   const Scratch scratch;
   const fs::path mounted = scratch / "mounted";

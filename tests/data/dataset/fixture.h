@@ -12,7 +12,7 @@ namespace weft::test {
 using Ids = std::vector<int32_t>;
 using IdPairs = std::vector<std::pair<Ids, Ids>>;
 
-// Prepared directories made of ids, without text or tokenizers; a split is added to those that are there.
+// Prepared directories made of ids, without text or tokenizers; a split is added to the splits that are there.
 struct DatasetBuilder {
   fs::path directory;
   int64_t vocabulary = 100;

@@ -26,7 +26,7 @@ class ManifestDamage : public testing::Test {
     DatasetBuilder{.directory = scratch_.path()}.stream({ids});
   }
 
-  // The error after a change to the manifest, its checksum made to fit.
+  // The error after a change to a manifest whose checksum is made to fit.
   template <class F>
   std::string error_after(F&& change) {
     const std::string whole = read_file(scratch_ / kManifestName);
@@ -89,7 +89,7 @@ TEST_F(ManifestDamage, ImpossibleStatementsAreNamed) {
               HasSubstr("dataset.json: splits: \"dev\" is not one of train, valid, test"));
 }
 
-// The manifest and the shard each sound, but of different vocabularies.
+// The manifest and the shard are both sound, but of different vocabularies.
 TEST_F(ManifestDamage, ShardAndManifestMustAgree) {
   EXPECT_THAT(error_after([](auto& json) { json["source"]["vocabulary"] = 101; }),
               HasSubstr("source_vocabulary is 100, but the manifest says 101"));

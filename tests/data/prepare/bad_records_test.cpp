@@ -30,7 +30,7 @@ DataConfig jsonl_config(const Scratch& scratch, const std::string& lines) {
   return config;
 }
 
-// Documents of a stream, by its end tokens.
+// The documents of a stream, each with its end token.
 std::string stream_text(const DataConfig& data) {
   const Dataset dataset = Dataset::open(data.directory, DataSplit::Train);
   return dataset.load_source_tokenizer()->decode(all_tokens(dataset), {.show_specials = true});
@@ -100,7 +100,7 @@ TEST(BadRecords, EveryFormatSkipsBadRecords) {
   }
 }
 
-// Such a tokenizer takes valid UTF-8 only: other text is also left out of what it learns from.
+// Tokenizers of words and chars take only valid UTF-8: they do not learn from other text either.
 TEST(BadRecords, InvalidUtf8IsABadRecordForWordsAndChars) {
   const Scratch scratch;
   DataConfig data = lenient(text_config(scratch, {scratch.write("a.txt", "one\nt\xffwo\nthree\n")}), 0.4);

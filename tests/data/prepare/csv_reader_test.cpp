@@ -143,7 +143,7 @@ TEST(Csv, SkippingGoesToTheNextLine) {
   EXPECT_EQ(read.skipped.reasons.at("too few columns"), 1);
 }
 
-// The dataset is that of the same documents in JSON lines, however many threads make it.
+// The dataset equals that of the same documents in JSON lines, however many threads make it.
 TEST(Csv, MakesTheDatasetOfTheSameJsonLines) {
   const Scratch scratch;
   std::string csv_text = "n,text\n", json_text;

@@ -21,7 +21,7 @@ std::string words_of(const DataConfig& data, DataSplit split) {
   return dataset.load_source_tokenizer()->decode(all_tokens(dataset));
 }
 
-// Lines that come again within a split and in the others.
+// Three splits with lines that are repeated within a split and in other splits.
 DataConfig three_splits(const Scratch& scratch, DuplicatePolicy policy) {
   DataConfig data = text_config(scratch, {scratch.write("a.txt", "a\nb\na\nc\nd\na\n")});
   data.valid.files = {scratch.write("b.txt", "b\nx\nx\nb\n")};
@@ -64,7 +64,7 @@ TEST(Duplicates, DroppedDuplicatesLeaveTrainingTextOnly) {
   EXPECT_EQ(report.manifest.splits.at(DataSplit::Train).dropped_duplicate, 4);
   EXPECT_EQ(report.manifest.splits.at(DataSplit::Valid).records, 4);
   EXPECT_EQ(report.manifest.splits.at(DataSplit::Test).records, 3);
-  EXPECT_EQ(Dataset::open(data.directory, DataSplit::Train).header().source.vocabulary, 5);  // learnt from what is left
+  EXPECT_EQ(Dataset::open(data.directory, DataSplit::Train).header().source.vocabulary, 5);  // learnt from what remains
   EXPECT_THAT(describe(report), HasSubstr("1 document was in the training text too, which lost it"));
 }
 

@@ -52,7 +52,7 @@ inline IdPairs all_pairs(const Dataset& dataset) {
   return pairs;
 }
 
-// Names and bytes of all files of a directory.
+// The names and bytes of all files of a directory.
 inline std::map<std::string, std::string> contents(const fs::path& directory) {
   std::map<std::string, std::string> files;
   if (!fs::exists(directory)) return files;

@@ -33,7 +33,7 @@ class Pipe {
     });
   }
   ~Pipe() {
-    const int reader = ::open(path_.c_str(), O_RDONLY | O_NONBLOCK);  // where nobody else has read it
+    const int reader = ::open(path_.c_str(), O_RDONLY | O_NONBLOCK);  // ends the writer of an unread pipe
     for (char bytes[4096]; !done_;) {
       if (::read(reader, bytes, sizeof bytes) <= 0) std::this_thread::yield();
     }
@@ -56,7 +56,7 @@ std::string many_lines() {
   return text;
 }
 
-// The text is gone through three times here: measured, learnt from, tokenised.
+// Preparation reads the text three times here: it measures, learns and tokenises.
 TEST(Pipes, GiveTheDatasetOfAFile) {
   const Scratch scratch;
   DataConfig data = text_config(scratch, {scratch.write("a.txt", many_lines())});
@@ -109,10 +109,10 @@ TEST(Pipes, AnEmptyPipeIsNoText) {
               HasSubstr("split train holds no document"));
 }
 
-// Before a pipe is read, all that can be known without it.
+// Everything that can be checked without the pipe's text is checked before the pipe is read.
 TEST(Pipes, AreNotReadForAJobThatIsWrong) {
   const Scratch scratch;
-  ASSERT_EQ(::mkfifo((scratch / "pipe").c_str(), 0600), 0);  // nobody writes: to open it would wait for ever
+  ASSERT_EQ(::mkfifo((scratch / "pipe").c_str(), 0600), 0);  // nothing writes: opening the pipe would never end
   const DataConfig data = tsv_config(scratch, {(scratch / "pipe").string()});
   EXPECT_THAT(error_of([&] { prepare({data, {.kind = TokenizerKind::Bytes}}); }), HasSubstr("need `eos`"));
   check_preparation({data, bytes_tokenizer()});

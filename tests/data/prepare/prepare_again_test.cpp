@@ -54,7 +54,7 @@ TEST_F(PrepareAgain, ANewModificationTimeChangesNothing) {
 }
 
 TEST_F(PrepareAgain, ChangedTextIsRefusedUnlessForced) {
-  scratch_.write("a.txt", "one 2wo\n");  // a text of equal size
+  scratch_.write("a.txt", "one 2wo\n");  // a text of the same size
   fs::last_write_time(scratch_ / "a.txt", fs::file_time_type::clock::now() + std::chrono::hours(1));
   EXPECT_THAT(refusal(), testing::AllOf(HasSubstr("already holds another dataset"), HasSubstr("a.txt has changed")));
   EXPECT_EQ(contents(data_.directory), before_);
@@ -79,7 +79,7 @@ TEST_F(PrepareAgain, DifferencesAreNamed) {
   EXPECT_THAT(error_of([&] { prepare({data_, bytes_tokenizer()}); }), HasSubstr("tokenizer."));
 }
 
-// A dataset of a version that had no such key: it did what the key's default says.
+// A dataset of a version without this key was made as the key's default says.
 TEST_F(PrepareAgain, AKeyThatCameLaterCountsAsItsDefault) {
   change_manifest([](Manifest& manifest) {
     EXPECT_EQ(manifest.settings.erase("data.answer_field"), 1u);
@@ -121,7 +121,7 @@ TEST_F(PrepareAgain, TextMayBeDeletedAfterPreparation) {
   EXPECT_EQ(contents(data_.directory), before_);
 }
 
-// Datasets of earlier versions do not say for which key a file was read: there the names themselves are compared.
+// Datasets of earlier versions do not record for which key a file was read: the names themselves are compared.
 TEST_F(PrepareAgain, ListsAreShownAsLists) {
   change_manifest([](Manifest& manifest) {
     for (InputEntry& input : manifest.inputs) input.role.clear();
@@ -183,7 +183,7 @@ TEST_F(PrepareAgain, VerifyNamesEveryDamagedShard) {
   EXPECT_TRUE(verify_dataset(data_.directory).empty());
   const Manifest manifest = read_manifest(data_.directory);
   for (const ShardEntry& shard : manifest.splits.at(DataSplit::Train).shards) {
-    const uint16_t other = 0;  // an id in range: only the checksum shows it
+    const uint16_t other = 0;  // an id in range: only the checksum shows the change
     File(scratch_ / "out" / shard.file, File::Mode::ReadWrite).write_at(shard.source.offset, &other, 2);
   }
   Dataset::open(data_.directory, DataSplit::Train);

@@ -20,7 +20,7 @@ const TokenizerConfig kNoEos = {.kind = TokenizerKind::Words, .min_frequency = 1
 std::string refusal(const DataConfig& data, const TokenizerConfig& tokenizer) {
   const std::string before = error_of([&] { check_preparation({data, tokenizer}); });
   const std::string prepared = error_of([&] { prepare({data, tokenizer}); });
-  EXPECT_EQ(before, prepared);  // what is said before is what preparing would say
+  EXPECT_EQ(before, prepared);  // the check reports the error that prepare() would throw
   EXPECT_EQ(prepared == "no error", fs::exists(data.directory));
   return prepared;
 }
@@ -82,7 +82,7 @@ TEST(PrepareChecks, FilesAreThereAndTokenizersLoad) {
   EXPECT_THAT(refusal(data, {}), HasSubstr("tokenizer.json: "));
 }
 
-// Not first when the training text, which may take hours, has been read.
+// These errors are reported before the training text is read, which may take hours.
 TEST(PrepareChecks, TheFirstRecordsOfEverySplitMatchTheFormat) {
   const Scratch scratch;
   DataConfig data = text_config(scratch, {scratch.write("a.jsonl", "{\"text\": \"one\"}\n")});

@@ -16,7 +16,7 @@
 #include "tests/data/prepare/fixture.h"
 #include "tests/support/error_of.h"
 
-// Whatever stops a preparation, readers find what was there before, the new dataset, or none.
+// Whatever stops a preparation, readers find the dataset from before, the new dataset, or no dataset.
 namespace weft {
 namespace {
 
@@ -32,7 +32,7 @@ std::string numbered_lines(int count) {
   return text;
 }
 
-// Runs f in a child that is killed after `seconds`; true if it had ended by itself.
+// Runs f in a child that is killed after `seconds`; returns true if the child had ended by itself.
 template <class F>
 bool run_and_kill(double seconds, F&& f) {
   const pid_t child = fork();
@@ -98,7 +98,7 @@ TEST_F(PrepareKilled, AKillAtAnyInstantLeavesAllOrNothing) {
     ++(ended ? finished : killed);
   }
   EXPECT_GE(killed, 5);
-  make(data);  // over what the last one left
+  make(data);  // over the files that the last preparation left
   EXPECT_EQ(whole_text(data.directory), text);
   for (const auto& [name, bytes] : contents(data.directory)) EXPECT_FALSE(name.ends_with(".tmp")) << name;
 }
@@ -120,10 +120,10 @@ TEST_F(PrepareKilled, AKillWhileReplacingLeavesTheOldTheNewOrNoDataset) {
   EXPECT_TRUE(seen.contains(old_text));
 }
 
-// The file system is full after some kilobytes: the tokenizer, the journal and the shard get their turns.
+// The file system is full after some kilobytes: the tokenizer, the journal or the shard meets the limit.
 class PrepareWithoutSpace : public PrepareKilled {
  protected:
-  // In a child, so that its limit is its own. Its message comes back through a file.
+  // Sets the limit in a child, so that only the child has it. The error message returns through a file.
   std::string error_with_file_limit(const DataConfig& data, rlim_t bytes) const {
     const fs::path message = scratch_ / "message";
     fs::remove(message);
@@ -163,7 +163,7 @@ TEST_F(PrepareWithoutSpace, TheOldDatasetSurvives) {
   for (const auto& [name, bytes] : contents(larger.directory)) EXPECT_FALSE(name.ends_with(".tmp")) << name;
 }
 
-// A real full file system, if this user may mount one; elsewhere the limits above have to do.
+// Mounts a real full file system if this user may mount one; elsewhere only the limits above are tested.
 TEST_F(PrepareWithoutSpace, AFullFileSystemIsNamedWithAHint) {
   const fs::path small = scratch_ / "small";
   fs::create_directories(small);

@@ -39,7 +39,7 @@ TEST(Prepare, DocumentsStandEndToEndEachWithEos) {
   EXPECT_EQ(Dataset::splits(data.directory), std::vector{DataSplit::Train});
 }
 
-// A document that the split cuts ends where it ends, not where it is cut.
+// A document that the split cuts has its end token at its end, not at the cut.
 TEST(Prepare, ACutThroughADocumentIsNotItsEnd) {
   const Scratch scratch;
   DataConfig data = text_config(scratch, {scratch.write("a.txt", "ab\ncdefgh\n")});
@@ -78,7 +78,7 @@ TEST(Prepare, CharsAndWordsRefuseWhatIsNoUtf8) {
                 }),
                 testing::AllOf(HasSubstr("a.txt:2: byte 0xff is not valid UTF-8"), HasSubstr("bpe or bytes")));
   }
-  // In the validation text too, which the tokenizer is not made from.
+  // The validation text is checked too, though the tokenizer does not learn from it.
   DataConfig split = text_config(scratch, {scratch.write("b.txt", "fine\n")});
   split.valid.files = {scratch.write("c.txt", "fine\nfine\xe4\n")};
   EXPECT_THAT(error_of([&] { prepare({split, words_tokenizer()}); }), HasSubstr("c.txt:2: byte 0xe4"));
@@ -120,8 +120,8 @@ TEST(Prepare, PairsWithoutBosOrEosAreAConfigError) {
 TEST(Prepare, LongPairsAreDroppedOrTruncatedAndCounted) {
   const Scratch scratch;
   DataConfig data = tsv_config(scratch, {scratch.write("a.tsv", "ab\tcd\nabc\tde\nab\tcde\n \tx\nx\t\nabcd\tefgh\n")});
-  data.max_source_tokens = 3;  // two bytes and eos
-  data.max_target_tokens = 4;  // bos, two bytes, eos
+  data.max_source_tokens = 3;  // two bytes and the end token
+  data.max_target_tokens = 4;  // the start token, two bytes, the end token
   PrepareReport report = prepare({data, bytes_tokenizer()});
   const SplitEntry dropped = report.manifest.splits.at(DataSplit::Train);
   EXPECT_EQ(dropped.records, 1);
@@ -161,7 +161,7 @@ TEST(Prepare, HeldOutPairsAreNeitherDroppedNorCutAndKeepTheirText) {
   data.test.files = {scratch.write("t.tsv", "ab\tcd\nabc\td  \xff\u00e9f\n \tx\nx\t\n")};
   data.max_source_tokens = 3;
   data.max_target_tokens = 4;
-  data.shard_tokens = 12;  // texts of several shards
+  data.shard_tokens = 12;  // so that texts span several shards
   const PrepareReport report = prepare({data, bytes_tokenizer()});
   EXPECT_EQ(report.manifest.splits.at(DataSplit::Train).records, 1);
   EXPECT_FALSE(report.manifest.splits.at(DataSplit::Train).references);
@@ -198,7 +198,7 @@ TEST(Prepare, HeldOutPairsAreDroppedOrCutIfTheJobAsksForIt) {
   EXPECT_EQ(dropped.dropped_long, 1);
 }
 
-// A wrong byte of a reference would change a score, and no vocabulary tells.
+// A wrong byte of a reference would change a score, and no check of ids can find it.
 TEST(Prepare, ADamagedReferenceIsFoundOnOpening) {
   const Scratch scratch;
   DataConfig data = tsv_config(scratch, {scratch.write("a.tsv", "ab\tcd\n")});
@@ -237,7 +237,7 @@ TEST(Prepare, EntropyCountsSingleTokens) {
   const Scratch scratch;
   const DataConfig data = text_config(scratch, {scratch.write("a.txt", "a a b c\n")});
   const SideCounts counts = prepare({data, words_tokenizer()}).manifest.splits.at(DataSplit::Train).source;
-  EXPECT_DOUBLE_EQ(counts.entropy, 1.5);  // 1/2, 1/4, 1/4
+  EXPECT_DOUBLE_EQ(counts.entropy, 1.5);  // from frequencies of 1/2, 1/4 and 1/4
   EXPECT_EQ(counts.tokens, 5);
   EXPECT_EQ(counts.text_tokens, 4);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preparation learns tokenizers from the training text, or takes those that the job names.
+// Preparation learns tokenizers from the training text, or takes the tokenizers that the job names.
 #include <gmock/gmock.h>
 
 #include "data/dataset/inspect.h"
@@ -70,7 +70,7 @@ TEST(Prepare, ATokenizerLearnsFromASample) {
   DataConfig loose = data;
   loose.max_unknown_fraction = 1;
   const auto vocabulary = prepare({loose, words}).manifest.source.vocabulary;
-  EXPECT_GT(vocabulary, 70);  // 400 bytes of four or five each, and three specials
+  EXPECT_GT(vocabulary, 70);  // 400 bytes of four or five for each word, and three specials
   EXPECT_LT(vocabulary, 110);
 }
 

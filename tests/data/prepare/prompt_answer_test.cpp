@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prompts and answers: how they are prepared, and that a language model is asked for the answers alone.
+// Prompts and answers: how they are prepared, and that a language model is trained on the answers alone.
 #include <gtest/gtest.h>
 
 #include "data/batches/batch_plan.h"
@@ -12,7 +12,7 @@ namespace {
 
 using namespace test;
 
-constexpr int32_t kEos = 257;  // bytes_tokenizer()'s
+constexpr int32_t kEos = 257;  // the end token of bytes_tokenizer()
 
 DataConfig config_of(const Scratch& scratch, const std::string& lines) {
   return {.directory = (scratch / "out").string(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A preparation that was killed is resumed, to the same bytes.
+// A preparation that was killed is resumed, and writes the same bytes.
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -22,8 +22,8 @@ class PrepareResumed : public testing::Test {
   static PrepareReport make(const DataConfig& data, const TokenizerConfig& tokenizer, int threads = 2) {
     return prepare({data, tokenizer}, {.threads = threads});
   }
-  // A child begins and is killed as soon as the file of that shard is there: what was written before it is in the
-  // journal. It never gets to the end of the text.
+  // A child begins and is killed once the file of that shard exists: the shards before it are in the journal. The child
+  // never reaches the end of the text.
   static void kill_at(const DataConfig& data, const TokenizerConfig& tokenizer, int shard) {
     const fs::path file = fs::path(data.directory) / fmt::format("train-{:05}.h5.tmp", shard);
     ASSERT_FALSE(fs::exists(file));
@@ -33,7 +33,7 @@ class PrepareResumed : public testing::Test {
         while (!fs::exists(file)) std::this_thread::yield();
         raise(SIGKILL);
       }).detach();
-      // All text may be read long before it is encoded: only once that shard is there nothing is waited for.
+      // All text may be read long before it is encoded: the child waits at the end unless that shard's file exists.
       const auto wait_at_the_end = [&](const PrepareProgress& p) {
         while (p.phase == "tokenising" && p.done_bytes == p.total_bytes && fs::exists(file)) pause();
       };
@@ -44,7 +44,7 @@ class PrepareResumed : public testing::Test {
     waitpid(child, &status, 0);
     ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
   }
-  // The files of an undisturbed run in another directory.
+  // The files that an undisturbed preparation writes in another directory.
   std::map<std::string, std::string> undisturbed(DataConfig data, const TokenizerConfig& tokenizer) const {
     data.directory = (scratch_ / "undisturbed").string();
     fs::remove_all(data.directory);
@@ -73,7 +73,7 @@ class PrepareResumed : public testing::Test {
   std::mt19937 random_{3};
 };
 
-constexpr int64_t kShardTokens = 300'000;  // more than a batch holds, so that each is in the journal
+constexpr int64_t kShardTokens = 300'000;  // more than a batch holds, so that the journal has an entry for each shard
 
 TEST_F(PrepareResumed, Lines) {
   DataConfig data = text_config(scratch_, {scratch_.write("a.txt", words(4 << 20, "\n"))});
@@ -138,7 +138,7 @@ TEST_F(PrepareResumed, DamagedJournalsAndShardsAreNotResumed) {
   }
 }
 
-// One that was learnt is needed for the ids that are there; another is what the job names.
+// The stored ids need the tokenizer that was learnt; a tokenizer that needs no learning follows from the job alone.
 TEST_F(PrepareResumed, NotWithoutTheTokenizerThatWasLearnt) {
   DataConfig data = text_config(scratch_, {scratch_.write("a.txt", words(3 << 20, "\n"))});
   data.shard_tokens = kShardTokens;

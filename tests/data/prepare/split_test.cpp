@@ -110,7 +110,7 @@ TEST(SplitRules, CutsEqualThoseOfTheFirstNinetyPercent) {
 
 TEST(SplitRules, NothingIsLostWhereverCharactersAreCut) {
   const Scratch scratch;
-  const std::string text = "a\nbø\n\x80\x80\nøøc\n\xff\n";  // a document of continuation bytes alone is among them
+  const std::string text = "a\nbø\n\x80\x80\nøøc\n\xff\n";  // also a document of continuation bytes alone
   const std::string file = scratch.write("a", text);
   for (int percent = 0; percent < 100; percent += 3) {
     const auto texts = divide({.directory = "out",

@@ -35,7 +35,7 @@ Found read_all(const DataConfig& config, int threads) {
 
 class BlocksOfText : public testing::Test {
  protected:
-  // Of any length; one is longer than a block.
+  // A record of a random length; one record is longer than a block.
   std::string record(const char* alphabet, size_t letters) {
     const size_t size = made_++ == 500 ? size_t{3} << 20 : 1 + random_() % 9000;
     std::string text(size, ' ');
@@ -62,7 +62,7 @@ TEST_F(BlocksOfText, LinesAndColumns) {
     text += expected.sources.back() + "\t" + expected.targets.back() + (i % 3 ? "\n" : "\r\n");
     source += expected.sources.back() + "\n", target += expected.targets.back() + "\r\n";
   }
-  target.resize(target.size() - 2);  // the last line needs no end
+  target.resize(target.size() - 2);  // the last line needs no line feed
   expect({.format = TextFormat::Tsv, .train = {.files = {scratch_.write("a.tsv", text)}}}, expected);
   DataConfig parallel{.format = TextFormat::Parallel};
   parallel.train.source = {scratch_.write("a.src", source)}, parallel.train.target = {scratch_.write("a.tgt", target)};
@@ -99,7 +99,7 @@ TEST_F(BlocksOfText, Separators) {
   for (int i = 0; i < kRecords; ++i) {
     expected.sources.push_back(record("ab\n", 3)), expected.targets.push_back("");
     expected.lines.push_back(line);
-    text += expected.sources.back() + "--\n--";  // a third of which may follow it
+    text += expected.sources.back() + "--\n--";  // a third "--" may follow these two
     line += std::count(expected.sources.back().begin(), expected.sources.back().end(), '\n') + 1;
     if (i % 7 == 0) text += "--\n--", ++line;  // an empty document is skipped
   }

@@ -22,7 +22,7 @@ TEST(TextSample, HoldsAsManyBytesAsItMayInOrder) {
   EXPECT_TRUE(texts == sample(6 * 500 + 5, 10'000));
 }
 
-// Of 10,000 texts 2,000 are drawn: 200 of each thousand, give or take four standard deviations of 12.6.
+// Of 10,000 texts 2,000 are drawn: 200 of each thousand, within four standard deviations of 12.6.
 TEST(TextSample, EachTextHasTheSameChance) {
   std::vector<int> drawn(10);
   for (const std::string& text : sample(6 * 2000, 10'000)) ++drawn[(std::stoul(text) - 100'000) / 1000];

@@ -34,7 +34,7 @@ std::string many_lines() {
   return lines;
 }
 
-// The writer waits for the answer, so nothing may be read beyond the line, however it begins.
+// The writer waits until the line is read, so nothing may be read beyond the line, however it begins.
 TEST(CompressedText, ALineIsReadAsSoonAsItIsWritten) {
   const Scratch scratch;
   const std::string pipe = (scratch / "pipe").string();
@@ -80,12 +80,12 @@ TEST(CompressedText, TruncatedGzipIsAnErrorWhereverItIsCut) {
 TEST(CompressedText, DamagedGzipIsAnError) {
   const Scratch scratch;
   std::string whole = read_file(write_gz(scratch, "a.gz", std::string(100'000, 'a') + "b"));
-  whole[whole.size() - 6] ^= 1;  // its checksum
+  whole[whole.size() - 6] ^= 1;  // the checksum of the text
   const std::string damaged = scratch.write("b.gz", whole);
   EXPECT_THAT(error_of([&] { lines_of(damaged); }), HasSubstr("b.gz: cannot be read"));
 }
 
-// Whatever follows a member has to be one: an archive that is appended to would end where it is damaged, silently.
+// The bytes after a member must be a member: otherwise a damaged archive would end early without an error.
 TEST(CompressedText, ADamagedSecondMemberIsAnError) {
   const Scratch scratch;
   const std::string first = read_file(write_gz(scratch, "1.gz", "one\n"));

@@ -15,7 +15,7 @@ using namespace test;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// A small tree of text, and a name's files relative to it.
+// A small tree of text files, and the files that a name stands for, relative to the tree.
 class FileNames : public testing::Test {
  protected:
   FileNames() {
@@ -53,7 +53,7 @@ TEST_F(FileNames, PatternsMatchWithinAName) {
   EXPECT_THAT(of("d/?.md"), ElementsAre("d/a.md"));
   EXPECT_THAT(of("d/.*.txt"), ElementsAre("d/.dot.txt"));
   EXPECT_THAT(of("d/*/*.txt"), ElementsAre("d/one/c.txt"));
-  EXPECT_THAT(of("d/odd[1].txt"), ElementsAre("d/odd[1].txt"));  // a file of that name comes first
+  EXPECT_THAT(of("d/odd[1].txt"), ElementsAre("d/odd[1].txt"));  // a file with exactly this name comes first
   EXPECT_THAT(error_of([&] { of("d/*.tsv"); }), HasSubstr("d/*.tsv: no file matches"));
   EXPECT_THAT(error_of([&] { of("nowhere/*.txt"); }), HasSubstr("nowhere/*.txt: no file matches"));
   EXPECT_THAT(error_of([&] { of("d/no.txt"); }), HasSubstr("d/no.txt: no such file"));

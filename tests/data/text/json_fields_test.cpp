@@ -82,7 +82,7 @@ TEST(JsonFields, HintsSayWhatTheJobMayMean) {
   EXPECT_THAT(hint("[1]"), HasSubstr("one JSON object"));
 }
 
-// A message is read by people: however long the line is, no more than its beginning.
+// People read a message: it repeats only the beginning of a line, however long the line is.
 TEST(JsonFields, MessagesRepeatLittleOfTheLine) {
   const std::string longest(2'000'000, 'x');
   EXPECT_LT(error_in("{\"text\":" + longest + "}").size(), 250u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where weft is built without zstd.
+// Compressed text in a weft that is built without zstd.
 #include <gmock/gmock.h>
 
 #include "data/text/text_input.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where weft is built with zstd.
+// Compressed text in a weft that is built with zstd.
 #include <gmock/gmock.h>
 
 #include "data/text/text_input.h"
@@ -58,7 +58,7 @@ TEST_F(ZstdText, ADamagedTextIsAnErrorOrTheSameText) {
       }
     }
   }
-  EXPECT_GT(errors, 8 * 12);  // text and checksum at least
+  EXPECT_GT(errors, 8 * 12);  // at least all damage to the text and its checksum
   EXPECT_THAT(error_of([&] { text_of(kZstdText + "garbage"); }), HasSubstr("a.zst: cannot be read: the zstd file is"));
 }
 

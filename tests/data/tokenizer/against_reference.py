@@ -71,7 +71,7 @@ O200K = "|".join([
 
 
 def in_weft_format(ranks, pattern):
-    """weft's own file of ranks, cut by a pattern that the file of ranks does not go with."""
+    """weft's own file of ranks, with a pattern that differs from the one published with these ranks."""
     def token(text):
         try:
             return text.decode()

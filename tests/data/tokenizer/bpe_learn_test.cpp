@@ -22,7 +22,7 @@ std::vector<CountedPretoken> count_pretokens(std::string_view text, const std::s
   return counter.finish();
 }
 
-// The definition, read word by word: recount everything after each merge, in the order of the text.
+// The definition, word by word: recount everything after each merge, in the order of the text.
 std::vector<BpeMerge> learn_by_recounting(const std::vector<std::string>& pretokens, size_t max_merges, int64_t least) {
   std::vector<std::vector<int32_t>> text;
   for (const std::string& pretoken : pretokens) {
@@ -65,8 +65,8 @@ std::string show(const std::vector<BpeMerge>& merges) {
   return out.str();
 }
 
-// By hand. The pretokens are "low", " low", " lower", " lot". (l o) stands 4 times, as (o w) does not: 3. Then
-// (lo w) and (space lo) stand 3 times each, and (lo w) is seen first. Then (space low), 2, against (space lo), 1.
+// Worked by hand. The pretokens are "low", " low", " lower", " lot". (l o) occurs 4 times, (o w) only 3 times. Then
+// (lo w) and (space lo) occur 3 times each, and (lo w) is seen first. Then (space low) occurs twice, (space lo) once.
 TEST(BpeLearn, FollowsTheWorkedExample) {
   const auto pretokens = count_pretokens("low low lower lot", "gpt2");
   ASSERT_EQ(pretokens.size(), 4u);
@@ -76,13 +76,13 @@ TEST(BpeLearn, FollowsTheWorkedExample) {
 
 TEST(BpeLearn, GivesTiesToThePairSeenFirst) {
   const auto pretokens =
-      count_pretokens("zy ba zy ba", "gpt2");  // " zy" stands once, "zy" once: (z y) and (b a) twice each
+      count_pretokens("zy ba zy ba", "gpt2");  // " zy" occurs once, "zy" once: (z y) and (b a) twice each
   const auto merges = learn_merges({.pretokens = pretokens, .max_merges = 2});
   EXPECT_EQ(show(merges), show({{'z', 'y', 256}, {' ', 'b', 257}}));
 }
 
 TEST(BpeLearn, NeverCrossesPretokens) {
-  const auto pretokens = count_pretokens("ab12ab12ab12", "gpt2");  // (b 1) and (2 a) stand often, but in no pretoken
+  const auto pretokens = count_pretokens("ab12ab12ab12", "gpt2");  // (b 1) and (2 a) occur often, but in no pretoken
   const auto merges = learn_merges({.pretokens = pretokens, .max_merges = 10});
   EXPECT_EQ(show(merges), show({{'a', 'b', 256}, {'1', '2', 257}}));
 }
@@ -162,7 +162,7 @@ TEST(PretokenCounter, ForgetsTheRarerHalfOfTooManyWhateverTheThreads) {
   const auto all = count(1, 0);
   ASSERT_EQ(all.size(), 500u);
   EXPECT_EQ(count(2, 500), all);
-  const std::vector<std::pair<std::string, int64_t>> frequent(all.end() - 200, all.end());  // the later, the more often
+  const std::vector<std::pair<std::string, int64_t>> frequent(all.end() - 200, all.end());  // the most frequent
   for (const int threads : {1, 3}) EXPECT_EQ(count(threads, 400), frequent) << threads;
 }
 
@@ -211,7 +211,7 @@ TEST(BpeLearn, ReproducesTheQuixoteModel) {
   for (size_t i = 0; i < merges.size(); ++i) ASSERT_EQ(merges[i], expected[i]) << "merge " << i;
 }
 
-// A text that nothing cuts (pattern none) may be longer than its positions count.
+// A text that nothing cuts (pattern none) may have more positions than 32 bits can count.
 TEST(BpeMerge, PretokensBeyond32BitsAreRefused) {
   EXPECT_EQ(positions_of(UINT32_MAX - 1), UINT32_MAX - 1);
   EXPECT_THROW(positions_of(UINT32_MAX), DataError);

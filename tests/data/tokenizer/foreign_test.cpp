@@ -84,7 +84,7 @@ class SentencePieceFile : public testing::TestWithParam<std::string> {
 
 TEST_P(SentencePieceFile, GivesTheSameIdsAndTexts) {
   const TokenizerPtr tokenizer = load_sentencepiece(foreign(GetParam() + ".model"));
-  const TokenizerPtr copy = Tokenizer::from_json(tokenizer->to_json(), "copy");  // without the model's file
+  const TokenizerPtr copy = Tokenizer::from_json(tokenizer->to_json(), "copy");  // made without the model's file
   EXPECT_EQ(copy->hash(), tokenizer->hash());
   const auto unk = tokenizer->special(SpecialRole::Unk);
   ASSERT_TRUE(unk.has_value());
@@ -93,7 +93,7 @@ TEST_P(SentencePieceFile, GivesTheSameIdsAndTexts) {
     const Ids ids = tokenizer->encode(text);
     EXPECT_EQ(ids, golden()["ids"][GetParam()][i].get<Ids>()) << text;
     EXPECT_EQ(copy->encode(text), ids) << text;
-    if (std::ranges::count(ids, *unk) > 0) continue;  // is shown by its name, not as U+2047
+    if (std::ranges::count(ids, *unk) > 0) continue;  // unk is shown by its name, not as U+2047
     EXPECT_EQ(tokenizer->decode(ids), golden()["decoded"][GetParam()][i]) << text;
   }
 }

@@ -7,7 +7,7 @@ foreign_golden.json: the ids that those programs give strings.
     weft sample sample && python3 tests/data/tokenizer/make_foreign_tokenizers.py sample
 
 Besides what they learnt, sentencepiece's models have a table of normalisation of three rules and all bytes, so that both
-ways of the unknown are met.
+treatments of unknown characters are tested.
 """
 import json
 import pathlib
@@ -63,7 +63,7 @@ def train_tokenizers(texts):
 
 
 def with_every_merge(text):
-    """As files are that were converted from ranks: every two tokens that join to a third are a merge."""
+    """A tokenizer as in files that were converted from ranks: every two tokens that join to a third are a merge."""
     file = json.loads(text)
     vocab = file["model"]["vocab"]
     special = {token["content"] for token in file["added_tokens"]}

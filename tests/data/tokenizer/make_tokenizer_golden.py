@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes tokenizer_golden.json: what tiktoken makes of texts, odd strings and every code point.
+"""Writes tokenizer_golden.json: the ids that tiktoken gives for texts, odd strings and every code point.
 
     pip install tiktoken==0.14.0 && python3 tests/data/tokenizer/make_tokenizer_golden.py "$WEFT_TEST_DATA"
 
@@ -45,14 +45,14 @@ def encodings(data):
 
 
 def random_strings(count=300):
-    """Of characters that the patterns tell apart."""
+    """Strings of characters that the patterns distinguish."""
     pick = random.Random(20)
     alphabet = " \n\r\t'sStTlLvVeErRdDmMaZ09!-\u00a0\u3000\u00e9\u017f\u0663\u4e2d\u0301\U0001f600\u2028"
     return ["".join(pick.choice(alphabet) for _ in range(pick.randint(1, 30))) for _ in range(count)]
 
 
 def classes():
-    """Of every code point, in blocks of 4,096: Other 0, Letter 1, Number 2, Space 3 (surrogates, no characters, are 0)."""
+    """The class of every code point, in blocks of 4,096: Other 0, Letter 1, Number 2, Space 3 (0 for surrogates, no characters)."""
     ranks = {bytes([b]): b for b in range(256)}
     of = [tiktoken.Encoding("class", pat_str=p, mergeable_ranks=ranks, special_tokens={})
           for p in (r"\p{L}", r"\p{N}", r"\s")]
@@ -66,7 +66,7 @@ def classes():
 
 
 def every_code_point(encoding):
-    """Each between letters, digits, spaces and newlines; ids hashed in blocks of 4,096 code points."""
+    """Ids of each code point between letters, digits, spaces and newlines, hashed in blocks of 4,096 code points."""
     blocks = []
     for b in range(0, 0x110000, 4096):
         h = 14695981039346656037

@@ -22,7 +22,7 @@ Pretokens split(const std::string& pattern, std::string_view text) {
   return pretokens;
 }
 
-// Equal to tiktoken's \p{L}, \p{N} and \s on every code point.
+// The classes equal tiktoken's \p{L}, \p{N} and \s on every code point.
 TEST(UnicodeTables, ClassifyEveryCodePoint) {
   const auto& blocks = tokenizer_golden()["classes"];
   ASSERT_EQ(blocks.size(), 0x110u);
@@ -49,7 +49,7 @@ TEST(Pretokenizer, CutsAsGpt4Does) {
             (Pretokens{"I", "'LL", " -", "x", " ", "123", "45", " !\n\n", " ", " y", " \n", " z"}));
   EXPECT_EQ(split("gpt4", "x \n "), (Pretokens{"x", " \n "}));
   EXPECT_EQ(split("gpt4-classic", "x \n "), (Pretokens{"x", " \n", " "}));
-  EXPECT_EQ(split("gpt4", "'\u017Fx"), (Pretokens{"'\u017F", "x"}));  // long s is an s where case is ignored
+  EXPECT_EQ(split("gpt4", "'\u017Fx"), (Pretokens{"'\u017F", "x"}));  // long s is an s if case is ignored
 }
 
 TEST(Pretokenizer, CutsAsO200kDoes) {
@@ -69,7 +69,7 @@ TEST(Pretokenizer, KnowsTheExpressionsThatItsScannersReplace) {
   EXPECT_EQ(Pretokenizer("words").rule(), Pretokenizer::Rule::Custom);  // the letters w, o, r, d, s
 }
 
-// The same expressions through PCRE2; `(?:)` keeps them from being recognised.
+// Runs the same expressions through PCRE2; `(?:)` keeps them from being recognised.
 TEST(Pretokenizer, ScannersEqualTheirExpressions) {
   const std::vector<std::pair<std::string, std::string>> pairs = {
       {"gpt2", R"('(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s)"},
@@ -115,7 +115,7 @@ TEST(Pretokenizer, CoversAnyBytes) {
 
 TEST(Pretokenizer, TakesInvalidBytesAsCharactersOfNoClass) {
   EXPECT_EQ(split("gpt2", "a\xFF\xFE b"), (Pretokens{"a", "\xFF\xFE", " b"}));
-  EXPECT_EQ(split("gpt2", "a\xE2\x82"), (Pretokens{"a", "\xE2\x82"}));          // cut off
+  EXPECT_EQ(split("gpt2", "a\xE2\x82"), (Pretokens{"a", "\xE2\x82"}));          // truncated
   EXPECT_EQ(split("gpt2", "\xC0\xAF!"), (Pretokens{"\xC0\xAF!"}));              // overlong
   EXPECT_EQ(split("gpt2", "x\xED\xA0\x80"), (Pretokens{"x", "\xED\xA0\x80"}));  // surrogate
   EXPECT_EQ(split(R"(\w+)", "ab\xFFzz"), (Pretokens{"ab", "\xFF", "zz"}));

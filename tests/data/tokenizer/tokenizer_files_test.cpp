@@ -61,7 +61,7 @@ struct Gpt2Files {
   std::string merges;
 };
 
-// The same three tokens, and <|endoftext|>.
+// A vocabulary and merges with the same three tokens, and <|endoftext|>.
 Gpt2Files tiny_gpt2() {
   Json vocab;
   int next = 256;
@@ -221,11 +221,11 @@ TEST_F(TokenizerFiles, Gpt2AndTiktokenFilesGiveEqualTokenizers) {
   EXPECT_TRUE(tiktoken->specials().empty());
 }
 
-// Under the rule of ranks neighbours merge if their bytes join to a token, whatever tokens they are themselves.
+// Under the rule of ranks, neighbours merge if their joined bytes are a token, whatever tokens they are themselves.
 TEST_F(TokenizerFiles, RanksMergeWhateverJoinsToAToken) {
   const auto tokenizer =
       test::load_tiktoken(write("r.tiktoken", tiny_ranks() + "eHk= 259\neHl6 260\neXo= 261\nd3h5 262\n"), "none");
-  EXPECT_EQ(tokenizer->encode("xyz"), Ids{260});          // xy + z, and as it stands
+  EXPECT_EQ(tokenizer->encode("xyz"), Ids{260});          // xy + z, and the token xyz itself
   EXPECT_EQ(tokenizer->encode("wxyz"), (Ids{'w', 260}));  // x + y, then xy + z before w + xy
   EXPECT_EQ(tokenizer->encode("wxy"), Ids{262});
   EXPECT_EQ(tokenizer->encode("ayz"), (Ids{'a', 261}));
@@ -282,7 +282,7 @@ TEST_F(TokenizerFiles, SayWhatIsWrongWithRankFiles) {
   fails(good.substr(good.find('\n') + 1), {"r.tiktoken", "no token is the single byte 0"});
 }
 
-// So many ranks: the bytes, pairs of them, and so on; `skipped` is given to none.
+// Lines for `count` ranks: the bytes, then three-byte tokens; no token has the rank `skipped`.
 std::string many_ranks(int count, int skipped = -1) {
   std::string text = test::ranks_of_bytes();
   for (int i = 256, rank = 256; i < count; ++i, ++rank) {
@@ -312,7 +312,7 @@ TEST_F(TokenizerFiles, PublishedRankFilesBringTheirPatternAndSpecials) {
   EXPECT_EQ(pattern_of(o200k), "o200k");
   EXPECT_EQ(o200k->special(SpecialRole::Bos), 199999);
   EXPECT_EQ(o200k->special("<|endofprompt|>"), 200018);
-  EXPECT_EQ(pattern_of(test::load_tiktoken(folder_ / "r50k", "none")), "none");  // what is said is done
+  EXPECT_EQ(pattern_of(test::load_tiktoken(folder_ / "r50k", "none")), "none");  // an explicit pattern is used
 }
 
 TEST_F(TokenizerFiles, AnUnknownRankFileMustSayItsPattern) {
@@ -327,7 +327,7 @@ TEST_F(TokenizerFiles, AnUnknownRankFileMustSayItsPattern) {
   }
 }
 
-// Whatever is done to a file, it loads or is refused with a DataError; and what loads can encode and decode.
+// A damaged file loads or is refused with a DataError; a tokenizer that loads can encode and decode.
 TEST_F(TokenizerFiles, SurviveDamage) {
   const Gpt2Files gpt2 = tiny_gpt2();
   const std::string ranks = tiny_ranks();

@@ -89,7 +89,7 @@ TEST(Bpe, DoesNotDependOnThreads) {
   EXPECT_EQ(train(config, {text, kText}, 5)->to_json(), one->to_json());
 }
 
-// A text's ids do not depend on what was encoded before (the cache), nor on who encodes at the same time.
+// The ids of a text do not depend on texts that were encoded before (the cache), nor on other threads that encode.
 TEST(Bpe, EncodingDoesNotDependOnThreads) {
   const auto tokenizer = train(bpe_config(), {kText});
   std::mt19937 random(3);
@@ -159,7 +159,7 @@ TEST(Chars, AreSortedByCodePoint) {
       train({.kind = TokenizerKind::Chars, .specials = {"<eos>"}, .eos = "<eos>"}, {"bé", "a中a\xFF"});
   EXPECT_EQ(tokenizer->kind(), "chars");
   EXPECT_EQ(tokenizer->vocabulary(), 6);
-  EXPECT_EQ(tokenizer->encode("abé中\xFF"), (Ids{0, 1, 2, 3, 4}));  // a byte that is no UTF-8 is a symbol of its own
+  EXPECT_EQ(tokenizer->encode("abé中\xFF"), (Ids{0, 1, 2, 3, 4}));  // a byte that is not UTF-8 is a symbol of its own
   EXPECT_EQ(tokenizer->special("<eos>"), 5);
   EXPECT_EQ(tokenizer->decode(Ids{4, 3, 0}), "\xFF中a");
 }
@@ -171,7 +171,7 @@ TEST(Chars, RefuseOrReplaceTheUnknown) {
   const TokenizerConfig config{.kind = TokenizerKind::Chars, .specials = {"?"}, .unk = "?"};
   const auto lenient = train(config, {"ab"});
   EXPECT_EQ(lenient->encode("abéa"), (Ids{0, 1, 2, 0}));
-  EXPECT_EQ(lenient->decode(Ids{0, 2}), "a?");  // unk shows: it stands for text
+  EXPECT_EQ(lenient->decode(Ids{0, 2}), "a?");  // unk is shown, since it replaces text
   const std::string offset = message_of([&] {
     (void)train({.kind = TokenizerKind::Chars, .specials = {"a"}}, {"b"})->encode("babx", {.recognise_specials = true});
   });
@@ -325,7 +325,7 @@ TEST(Gpt2, GivesTheIdsOfTiktoken) {
   EXPECT_EQ(tokenizer->encode("<|endoftext|>").size(), 7u);
 }
 
-// The rank file of the same tokens says nothing of how text is cut; its ids are the same.
+// The rank file of the same tokens does not say how text is cut; its ids are the same.
 TEST(Gpt2, GivesTheSameIdsFromItsRankFile) {
   if (!has_shared_data("gpt2/vocab.json")) GTEST_SKIP() << needs("gpt2/vocab.json");
   const auto merges = test::load_gpt2(shared_data("gpt2/vocab.json"), shared_data("gpt2/merges.txt"));
@@ -355,7 +355,7 @@ TEST(Tiktoken, GivesTheIdsOfTiktoken) {
   EXPECT_EQ(tokenizer->special("<|endoftext|>"), 100257);
   EXPECT_EQ(tokenizer->special("<|fim_suffix|>"), 100260);
   EXPECT_EQ(tokenizer->special("<|endofprompt|>"), 100276);
-  EXPECT_THROW((void)tokenizer->decode(Ids{100261}), DataError);  // a gap
+  EXPECT_THROW((void)tokenizer->decode(Ids{100261}), DataError);  // a gap in the ids
 }
 
 TEST(Gpt2, TakesMoreSpecialsAndRoles) {

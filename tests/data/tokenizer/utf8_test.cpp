@@ -6,10 +6,10 @@
 namespace weft {
 namespace {
 
-// Valid is what comes back as it was: of anything else a part becomes U+FFFD.
+// A valid text decodes and encodes to itself: in any other text some part becomes U+FFFD.
 bool comes_back(const std::string& text) { return encode_utf8(decode_utf8(text)) == text; }
 
-// Every first byte, with such at every border that a later one may have; at the end of a text, and before more of it.
+// Every first byte, followed by bytes at every border of a later byte's range; at the end of a text and before more.
 TEST(Utf8, IsValidWhereDecodingLosesNothing) {
   const std::string borders = std::string("\0A", 2) + "\x7f\x80\x8f\x90\x9f\xa0\xbf\xc0\xc2\xe1\xf0\xff";
   int valid = 0;

@@ -11,7 +11,7 @@ namespace {
 
 using namespace test;
 
-// Every text that the rules allow, ranked as beam search ranks: complete before cut, then by score.
+// Finds every text that the rules allow, ranked as beam search ranks: complete before cut, then by score.
 class Exhaustive {
  public:
   Exhaustive(const ToyLanguage& language, const SearchConfig& config, int64_t sentence, int64_t max_new)
@@ -113,7 +113,7 @@ TEST(BeamSearch, TextDoesNotDependOnBatchSizeOrderOrNBest) {
   for (int round = 0; round < 200; ++round) {
     const ToyLanguage language{.vocabulary = 3 + static_cast<int64_t>(random() % 20),
                                .seed = random(),
-                               .steps = static_cast<int>(random() % 3),  // 1 and 2 are full of ties
+                               .steps = static_cast<int>(random() % 3),  // 1 and 2 make many ties
                                .end_bias = static_cast<double>(random() % 4)};
     SearchConfig config{.beam = 1 + static_cast<int64_t>(random() % 6),
                         .stop = random() % 2 ? StopRule::Full : StopRule::Bound,
@@ -182,7 +182,7 @@ TEST(BeamSearch, StopRuleBoundIsNeverWorseAndFullStopsEarlier) {
 }
 
 TEST(BeamSearch, TiesGoToTheEarlierHypothesisAndTheSmallerToken) {
-  // All tokens alike: the best texts of length 3 are the smallest in dictionary order, the end token never comes.
+  // All tokens are alike: the best texts of length 3 are the first in dictionary order, without an end token.
   ToyLanguage language{.vocabulary = 4};
   language.forced = {{0, -std::numeric_limits<float>::infinity()}, {1, 0.f}, {2, 0.f}, {3, 0.f}};
   const std::vector<SearchInput> inputs{{.id = 0, .prompt = {1}}};

@@ -13,7 +13,7 @@
 #include "tests/model/fixture/model.h"
 #include "tests/support/guarded_context.h"
 
-// With weft's own models: what search returns for a sentence depends on nothing but the sentence.
+// Searches with weft's own models: the texts of a sentence depend on nothing but the sentence.
 namespace weft {
 namespace {
 
@@ -73,12 +73,12 @@ TEST_P(ModelSearch, TextDoesNotDependOnBatchOrderOrNBest) {
   const auto together = decoder.run(order, config);
   std::set<std::vector<int32_t>> distinct;
   for (const NBest& texts : together) distinct.insert(texts[0].tokens);
-  EXPECT_GT(distinct.size(), seq2seq ? 9u : 6u);  // or there would be nothing to compare
+  EXPECT_GT(distinct.size(), seq2seq ? 9u : 6u);  // enough different texts to compare
 
   std::mt19937 random(8);
   std::shuffle(order.begin(), order.end(), random);
   config.batch_tokens = 110;
-  config.batch_sentences = 5;  // where a text ends, the next sentence begins
+  config.batch_sentences = 5;  // a sentence that ends makes room for the next one
   const auto mixed = decoder.run(order, config);
   config.n_best = 1;
   config.batch_sentences = 1;
@@ -95,7 +95,7 @@ TEST_P(ModelSearch, TextDoesNotDependOnBatchOrderOrNBest) {
   }
 }
 
-// Texts come from the host; the device is read once for each position, whatever is decoded there.
+// Texts are made on the host; the device is read once for each position, whatever is decoded there.
 class CountingModel : public NextTokenModel {
  public:
   CountingModel(std::unique_ptr<NextTokenModel> model, int64_t& calls) : model_(std::move(model)), calls_(calls) {}
@@ -150,7 +150,7 @@ INSTANTIATE_TEST_SUITE_P(Models, ModelSearch,
                                                           SearchMethod::Sample)),
                          name_of);
 
-// Of a vocabulary that is divided over ranks each rank has whole rows of logits, and chooses as the others do.
+// If ranks divide the vocabulary, each rank has whole rows of logits, and chooses the same tokens as the others.
 TEST(ModelSearchLayouts, RanksOfADividedVocabularyFindTheSameTexts) {
   TransformerConfig config = test::small_config(false);
   config.heads = 2;
@@ -168,7 +168,7 @@ TEST(ModelSearchLayouts, RanksOfADividedVocabularyFindTheSameTexts) {
       tokens[rank] = texts[0].tokens, log_probability[rank] = texts[0].log_probability;
     });
     EXPECT_EQ(tokens[0].size(), 12u);
-    EXPECT_GT(*std::ranges::max_element(tokens[0]), 15);  // of the second rank's part
+    EXPECT_GT(*std::ranges::max_element(tokens[0]), 15);  // a token of the second rank's part
     EXPECT_EQ(tokens[0], tokens[1]);
     EXPECT_EQ(log_probability[0], log_probability[1]);
   }

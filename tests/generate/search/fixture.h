@@ -24,7 +24,7 @@ struct ToyLanguage {
   int steps = 0;
   int32_t end = 0;
   double end_bias = 0;
-  std::map<int32_t, float> forced;  // logits of tokens that are the same always
+  std::map<int32_t, float> forced;  // logits of tokens that do not depend on the text
 
   std::vector<float> logits(int64_t sentence, const std::vector<int32_t>& history) const {
     std::vector<float> row(vocabulary);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts whose beginning, or all of which, is given: the search scores them as if it had chosen them.
+// Texts whose beginning is given, or which are given as a whole: the search scores them as if it had chosen them.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -71,7 +71,7 @@ TEST_P(ForcedText, AForcedPrefixIsContinued) {
       ASSERT_GE(hypothesis.tokens.size(), forced.size());
       EXPECT_TRUE(std::equal(forced.begin(), forced.end(), hypothesis.tokens.begin())) << i;
     }
-    for (size_t n = 0; n < forced.size(); ++n) {  // one that no text may hold, too
+    for (size_t n = 0; n < forced.size(); ++n) {  // also a forced token that no text may hold
       EXPECT_NEAR(found[i][0].token_log_probabilities.at(n),
                   log_softmax(language_.logits(inputs[i].id, history), forced[n]), 1e-6);
       history.push_back(forced[n]);
@@ -83,7 +83,7 @@ TEST_P(ForcedText, IsNotCutByTheLimitOfLength) {
   std::vector<SearchInput> inputs = toy_inputs(1, 1, 1);
   inputs[0].forced.assign(12, 3);
   EXPECT_EQ(run(inputs)[0][0].tokens.size(), 13u - (run(inputs)[0][0].ending == Ending::EndToken ? 1 : 0));
-  // The start token has a position, the last one needs none.
+  // The start token has a position, the last token needs none.
   const auto most = static_cast<size_t>(language_.max_length);
   inputs[0].forced.assign(most, 3);
   EXPECT_EQ(run(inputs)[0][0].tokens, inputs[0].forced);

@@ -15,7 +15,7 @@ using namespace test;
 
 const std::vector<float> kLogits{0.f, 1.f, 2.f, -1.f, 0.5f, 2.f};
 
-// What is drawn from one row of logits at these uniforms.
+// The tokens that are drawn from one row of logits at these uniforms.
 std::vector<int32_t> tokens_at(const std::vector<double>& uniforms, const std::vector<float>& logits,
                                const SearchConfig& config, const std::vector<int32_t>& blocked = {}) {
   ToyLanguage language{.vocabulary = static_cast<int64_t>(logits.size())};
@@ -37,7 +37,7 @@ std::vector<double> spread(int draws) {
   return uniforms;
 }
 
-// How often each token is drawn at evenly spread uniforms: the distribution itself, to 1 / draws.
+// The share of evenly spread uniforms at which each token is drawn: the distribution itself, to 1 / draws.
 std::vector<double> shares(const std::vector<float>& logits, const SearchConfig& config,
                            const std::vector<int32_t>& blocked = {}) {
   constexpr int kDraws = 20000;
@@ -46,7 +46,7 @@ std::vector<double> shares(const std::vector<float>& logits, const SearchConfig&
   return share;
 }
 
-// Softmax at a temperature over the tokens that are kept.
+// The softmax at a temperature over the kept tokens.
 std::vector<double> expected(const std::vector<float>& logits, double temperature, const std::set<int32_t>& kept) {
   std::vector<double> p(logits.size());
   double sum = 0;
@@ -77,10 +77,10 @@ TEST(SampleToken, NucleusIsTheSmallestSetThatReachesP) {
   expect_near(shares(kLogits, {.top_p = 0.3}), expected(kLogits, 1, {2}));
   expect_near(shares(kLogits, {.top_p = 0.5}), expected(kLogits, 1, {2, 5}));
   expect_near(shares(kLogits, {.top_p = 0.8}), expected(kLogits, 1, {1, 2, 5}));
-  // After top_k 3 the three share everything: 0.42, 0.42, 0.16.
+  // After top_k 3 the three remaining tokens share everything: 0.42, 0.42, 0.16.
   expect_near(shares(kLogits, {.top_k = 3, .top_p = 0.83}), expected(kLogits, 1, {2, 5}));
   expect_near(shares(kLogits, {.top_k = 3, .top_p = 0.9}), expected(kLogits, 1, {1, 2, 5}));
-  // Of what blocking leaves; and at a temperature.
+  // Of the tokens that blocking leaves; then at a temperature.
   expect_near(shares(kLogits, {.top_p = 0.6}, {2, 5}), expected(kLogits, 1, {1, 4}));
   expect_near(shares(kLogits, {.temperature = 0.2, .top_p = 0.98}), expected(kLogits, 0.2, {2, 5}));
 }
@@ -88,7 +88,7 @@ TEST(SampleToken, NucleusIsTheSmallestSetThatReachesP) {
 TEST(SampleToken, NucleusOfHundredsOfTokens) {
   std::mt19937 random(3);
   std::vector<float> logits(1000);
-  for (float& x : logits) x = static_cast<float>(random() % 1000) / 1000;  // nearly flat: half of them are needed
+  for (float& x : logits) x = static_cast<float>(random() % 1000) / 1000;  // nearly flat: half the tokens are needed
   std::vector<int32_t> order(logits.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int32_t>(i);
   std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return logits[a] > logits[b]; });
@@ -111,7 +111,7 @@ TEST(SampleToken, Degenerate) {
   };
   EXPECT_EQ(at(0.99, kLogits, {.temperature = 0}), 2);
   EXPECT_EQ(at(0.99, kLogits, {.temperature = 0}, {2}), 5);
-  // However cold it is, something is drawn: the best.
+  // At every low temperature the best token is drawn.
   for (const double temperature : {1e-12, 1e-20, 1e-310}) {
     for (const SearchConfig& config :
          {SearchConfig{.temperature = temperature}, SearchConfig{.temperature = temperature, .top_k = 3},
@@ -146,7 +146,7 @@ TEST(Sampling, ATextDependsOnSeedIdSampleAndPositionAlone) {
       expect_same({together[i][0], together[i][1]}, alone[i]);
       for (const Hypothesis& h : together[i]) texts.insert(h.tokens);
     }
-    EXPECT_GT(texts.size(), 25u);  // of 36: samples and sentences differ
+    EXPECT_GT(texts.size(), 25u);  // of 36: samples differ, and so do sentences
     config.seed = 2;
     const auto reseeded = search(inputs, toy_factory(language), config, {.end = 0});
     int different = 0;

@@ -60,7 +60,7 @@ TEST(Search, MaximalLengthIsFactorTimesSourcePlusExtra) {
       EXPECT_EQ(found[i][0].ending, Ending::MaxLength);
     }
   }
-  // A text has one token at least, and never more than the positions allow: the last one is not fed.
+  // A text has at least one token, and at most as many as the positions allow: the last token is not fed.
   language.max_length = 6;
   EXPECT_EQ(max_new_tokens({.max_length_factor = 0, .max_length_extra = 0}, inputs[0], 6), 1);
   const auto found = search(inputs, toy_factory(language), {.max_length_extra = 1000}, {.end = 0});
@@ -75,7 +75,7 @@ TEST(Search, MaximalLengthIsFactorTimesSourcePlusExtra) {
 
 TEST(Search, MinimalLengthHoldsTheEndBack) {
   ToyLanguage language;
-  language.forced = {{0, 50.f}};  // the end is all but certain
+  language.forced = {{0, 50.f}};  // the end token is nearly certain
   const auto inputs = toy_inputs(3, 4, 1);
   for (const SearchMethod method : {SearchMethod::Beam, SearchMethod::Greedy, SearchMethod::Sample}) {
     for (const int64_t minimum : {0, 1, 4}) {
@@ -116,7 +116,7 @@ TEST(Search, NoNgramOccursTwice) {
 }
 
 TEST(Search, ATextEndsWhereEveryTokenIsBlocked) {
-  // Four tokens, none of them twice, and no end token: after the prompt and three more nothing is left.
+  // Four tokens, none of them twice, and no end token: after the prompt and three more tokens none is left.
   const ToyLanguage language{.vocabulary = 4};
   const std::vector<SearchInput> inputs{{.id = 0, .prompt = {1}}, {.id = 1, .prompt = {2}}};
   for (const SearchMethod method : {SearchMethod::Beam, SearchMethod::Greedy, SearchMethod::Sample}) {
@@ -124,13 +124,13 @@ TEST(Search, ATextEndsWhereEveryTokenIsBlocked) {
       EXPECT_EQ(texts[0].tokens.size(), 3u);
       EXPECT_EQ(texts[0].ending, Ending::Blocked);
     }
-    // With an end token that is left as the only one, the text ends with it.
+    // If the end token is the only one left, the text ends with it.
     for (const NBest& texts :
          search(inputs, toy_factory(language), {.method = method, .beam = 1, .no_repeat_ngram = 1, .min_length = 2},
                 {.end = 0})) {
       EXPECT_EQ(texts[0].ending, Ending::EndToken);
     }
-    // Everything suppressed: the text is empty.
+    // If everything is suppressed, the text is empty.
     for (const NBest& texts :
          search(inputs, toy_factory(language), {.method = method}, {.end = 0, .suppressed = {0, 1, 2, 3}})) {
       EXPECT_TRUE(texts[0].tokens.empty());
@@ -140,7 +140,7 @@ TEST(Search, ATextEndsWhereEveryTokenIsBlocked) {
   }
 }
 
-// The model's rows, seen by a test.
+// A toy model that reports its number of rows at each step.
 struct Watched : ToyModel {
   using ToyModel::ToyModel;
   std::function<void(int64_t rows)> on_advance;
@@ -164,7 +164,7 @@ TEST(Search, BatchesKeepTheLimitsAndRunTheLongestFirst) {
     EXPECT_LE(longest, before);
     EXPECT_LE(batch.max_sentences, 8);
     EXPECT_LE(longest * batch.max_rows, 100);
-    EXPECT_LT(shortest * batch.max_rows, 300);  // or twice as many could be alive
+    EXPECT_LT(shortest * batch.max_rows, 300);  // otherwise a batch of twice as many rows would fit
     EXPECT_EQ(batch.max_rows, 3 * batch.max_sentences);
     EXPECT_EQ(batch.capacity, 1 + 2 * longest + 5 - 1);
     before = longest;
@@ -178,7 +178,7 @@ TEST(Search, BatchesKeepTheLimitsAndRunTheLongestFirst) {
   EXPECT_EQ(progress, 50);
   EXPECT_EQ(seen, 50);
   EXPECT_EQ(batches, 3);
-  // A sentence over the limit goes alone.
+  // A sentence over the limit has a batch of its own.
   SearchConfig tiny = config;
   tiny.batch_tokens = 1;
   search(std::span(inputs).first(5),
@@ -189,7 +189,7 @@ TEST(Search, BatchesKeepTheLimitsAndRunTheLongestFirst) {
          tiny, {.end = 0});
 }
 
-// Where a text ends the next input begins: texts are those of one input at a time, in fewer steps than batches that
+// The next input begins when a text ends: texts are those of one input at a time, in fewer steps than batches that
 // wait for their longest text would take.
 TEST(Search, AnInputThatEndsMakesRoomForTheNext) {
   const ToyLanguage language{.end_bias = 1};
@@ -294,7 +294,7 @@ TEST(Search, AListenerGetsATextAsItGrows) {
                             }});
   for (size_t i = 0; i < inputs.size(); ++i) {
     std::vector<int32_t> all = found[i][0].tokens;
-    if (found[i][0].ending == Ending::MaxLength) all.pop_back();  // its last token ended it
+    if (found[i][0].ending == Ending::MaxLength) all.pop_back();  // the text ended with its last token
     EXPECT_EQ(heard[i], all);
   }
 }

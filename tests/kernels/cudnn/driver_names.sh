@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The entry points of a driver's library that a source does not define, as lines DONE(name):
+# Writes the entry points of a driver's library that a source does not define, as lines DONE(name):
 # driver_names.sh NM LIBRARY SOURCE OUTPUT
 set -euo pipefail
 nm=$1 library=$2 source=$3 output=$4

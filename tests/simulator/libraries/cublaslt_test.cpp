@@ -39,16 +39,16 @@ std::vector<float> loaded(const std::vector<std::byte>& bytes, cudaDataType type
   return values;
 }
 
-// One column-major product, its operands drawn at random; what is not said is as most products have it.
+// One column-major product with random operands; the defaults are those of most products.
 struct Case {
   int64_t m = 24, n = 16, k = 40;
   cudaDataType type = CUDA_R_32F, out = CUDA_R_32F;
   bool transpose_a = false, transpose_b = false;
-  cublasLtOrder_t order = CUBLASLT_ORDER_COL;  // A and D have this order
+  cublasLtOrder_t order = CUBLASLT_ORDER_COL;  // the order of A and D
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   float alpha = 1, beta = 0;
   int batch = 1;
-  int64_t pad = 0;          // elements between lines
+  int64_t pad = 0;          // -1: the stride is m
   int64_t aux_stride = -1;  // -1: m
   cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
 };
@@ -156,7 +156,7 @@ struct Trial {
 double gelu(double x) { return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x))); }
 double gelu_slope(double x) { return (gelu(x + 1e-5) - gelu(x - 1e-5)) / 2e-5; }
 
-// In double: D, what it was before an activation, and sums.
+// The results in double: D, its values before an activation, and sums.
 struct Reference {
   explicit Reference(const Trial& r) : before(static_cast<size_t>(r.c.m * r.c.n * r.c.batch)), d(before.size()) {
     const Case& c = r.c;
@@ -182,7 +182,7 @@ struct Reference {
 class CublasLt : public DeviceTest {
  protected:
   void expect_near(double got, double want, cudaDataType type) {
-    const double relative = type == CUDA_R_16BF ? 1. / 256 : 1e-5;  // half a step of bf16; sums of fp32
+    const double relative = type == CUDA_R_16BF ? 1. / 256 : 1e-5;  // half a step of bf16; rounding of fp32 sums
     EXPECT_NEAR(got, want, relative * (1 + std::abs(want)));
   }
   void expect_product(const Case& c) {
@@ -193,7 +193,7 @@ class CublasLt : public DeviceTest {
       for (int64_t j = 0; j < c.n; ++j)
         for (int64_t i = 0; i < c.m; ++i)
           expect_near(got[trial.d.at(i, j, q)], want.d[static_cast<size_t>((q * c.n + j) * c.m + i)], c.out);
-    // Memory between the lines is as it was.
+    // The memory between the lines must not change.
     for (int64_t line = 0; line < trial.d.lines(); ++line)
       for (int64_t k = trial.d.stride() - c.pad; k < trial.d.stride(); ++k) {
         const auto at = static_cast<size_t>(line * trial.d.stride() + k);

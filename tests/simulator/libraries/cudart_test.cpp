@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using Cudart = DeviceTest;
 using Bytes = std::vector<char>;
 
-// A failed device stays failed, so these happen in a process of their own, which ends well if `body` does.
+// A failed device stays failed, so such a case runs in a process of its own, which exits with 0 if `body` passes.
 template <class Body>
 void elsewhere(Body&& body) {
   EXPECT_EXIT(
@@ -84,7 +84,7 @@ TEST_F(Cudart, PinnedMemoryIsTheCopysUntilTheHostHasWaited) {
   ok(cudaMemsetAsync(device.p, 0, 4096, stream));
   ok(cudaMemcpyAsync(device.p, host.p, 4096, cudaMemcpyHostToDevice, stream));
   EXPECT_EQ(host.p[0], 1);  // reading is allowed
-  host.p[4096] = 5;         // and so is what the copy does not reach
+  host.p[4096] = 5;         // and so are bytes outside the copy
   host.p[10] = 7;
   EXPECT_THAT(reported(), HasSubstr("the host writes byte 10 of the pinned memory that cudaMemcpy of 4096 bytes"));
   ok(cudaStreamSynchronize(stream));

@@ -64,7 +64,7 @@ TEST(NcclProcesses, DoEachCollective) {
   IN_A_PROCESS(on_three_processes([](Rank& rank, const Pipes&) {
     const float r = static_cast<float>(rank.number);
     OnDevice<float> x(Floats{r, r + 10, r + 20}), y(Floats(3, -1)), all(Floats(9, -1)), part(Floats(1, -1));
-    for (int round = 0; round < 100; ++round) {  // more than are kept of those on their way
+    for (int round = 0; round < 100; ++round) {  // more calls than are kept while under way
       ncclAllReduce(x.p, y.p, 3, ncclFloat32, ncclSum, rank.one, rank.first);
       ncclAllGather(x.p, all.p, 3, ncclFloat32, rank.two, rank.second);
     }
@@ -74,7 +74,7 @@ TEST(NcclProcesses, DoEachCollective) {
     EXPECT_EQ(all.on_host(), (Floats{0, 10, 20, 1, 11, 21, 2, 12, 22}));
     EXPECT_EQ(part.on_host(), Floats{2 + 10 * r});
     ncclBroadcast(x.p, x.p, 3, ncclFloat32, 1, rank.one, rank.first);
-    EXPECT_EQ(ncclCommDestroy(rank.one), ncclSuccess);  // ends what is under way
+    EXPECT_EQ(ncclCommDestroy(rank.one), ncclSuccess);  // waits for calls that are under way
     done(rank);
     EXPECT_EQ(x.on_host(), (Floats{1, 11, 21}));
     EXPECT_EQ(reported(), "");
@@ -84,7 +84,7 @@ TEST(NcclProcesses, DoEachCollective) {
 TEST(NcclProcesses, ExchangeInAGroup) {
   IN_A_PROCESS(on_three_processes([](Rank& rank, const Pipes&) {
     OnDevice<float> x(to_each(rank.number)), y(Floats(6, -1));
-    for (int round = 0; round < 33; ++round) {  // twice: more than are kept of those on their way
+    for (int round = 0; round < 33; ++round) {  // two collectives each: more than are kept while under way
       exchange(rank, x.p, y.p, rank.first);
       exchange(rank, y.p, x.p, rank.first);
     }
@@ -104,7 +104,7 @@ TEST(NcclProcesses, UnreceivedMessagesAreReported) {
   }));
 }
 
-// On a real device it would be sent.
+// A real device would send the call of rank 2 before its host waits for it.
 TEST(NcclProcesses, CallsAreSentEvenIfTheHostDoesNotWait) {
   IN_A_PROCESS(on_three_processes([](Rank& rank, const Pipes& messages) {
     OnDevice<float> x(Floats(3, 1));
@@ -143,13 +143,13 @@ TEST(NcclProcesses, ADeadRankIsAnErrorOfTheOthersAndIsNamed) {
         OnDevice<float> x(Floats(3, 1));
         ncclResult_t error = ncclRemoteError;
         ncclCommGetAsyncError(rank.one, &error);
-        EXPECT_EQ(error, ncclSuccess);  // nothing that it would be missed in
+        EXPECT_EQ(error, ncclSuccess);  // no collective is under way for which it would be missed
         ncclAllReduce(x.p, x.p, 3, ncclFloat32, ncclSum, rank.one, rank.first);
         EXPECT_NE(cudaStreamSynchronize(rank.first), cudaSuccess);
         ncclCommGetAsyncError(rank.one, &error);
         EXPECT_EQ(error, ncclRemoteError);
         EXPECT_THAT(reported(), testing::ContainsRegex("rank 1 \\(process [0-9]+, device 1, which has ended\\)"));
-        _exit(testing::Test::HasFailure());  // destructors would wait for what cannot come
+        _exit(testing::Test::HasFailure());  // destructors would wait for a collective that cannot end
       },
       "3"));
 }
@@ -168,7 +168,7 @@ void two_processes_on_one_device(bool with_names) {
     ncclGetUniqueId(&id);
     to_second.put(id);
     EXPECT_EQ(ncclCommInitRank(&c, 2, id, 0) == ncclSuccess, with_names);
-    to_first.take<char>();  // the id is gone with this process
+    to_first.take<char>();  // the id ends with this process
     _exit(testing::Test::HasFailure());
   }
   id = to_second.take<ncclUniqueId>();

@@ -33,7 +33,7 @@ TEST(Nccl, DoesEachCollective) {
 
 TEST(Nccl, RoundsBf16ToItsTypeAtEachStep) {
   IN_A_PROCESS(on_three_ranks([](Rank& rank) {
-    const uint16_t values[kRanks] = {0x4380, 0x3f80, 0x3f80};  // 256, 1, 1: each 1 is lost by itself
+    const uint16_t values[kRanks] = {0x4380, 0x3f80, 0x3f80};  // 256, 1, 1: each 1 by itself is lost to rounding
     OnDevice<uint16_t> x(std::vector<uint16_t>{values[rank.number]});
     ncclAllReduce(x.p, x.p, 1, ncclBfloat16, ncclSum, rank.one, rank.first);
     done(rank);
@@ -56,7 +56,7 @@ TEST(Nccl, OperationsOfAStreamAreOrderedWithItsCollectives) {
   });
 }
 
-// x += x summed over the ranks, on a second stream that joins the capture.
+// A graph that replaces x by its sum over the ranks, on a second stream that joins the capture.
 cudaGraphExec_t captured_sum(const Rank& rank, float* x) {
   cudaEvent_t forked = nullptr, joined = nullptr;
   ok(cudaEventCreate(&forked));
@@ -186,13 +186,13 @@ TEST(Nccl, ARankThatNeverComesIsNamed) {
 TEST(Nccl, AnAbortedCommunicatorReleasesItsStreams) {
   IN_A_PROCESS(on_three_ranks([](Rank& rank) {
     OnDevice<float> x(Floats(3, 1));
-    if (rank.number == 0) ncclAllReduce(x.p, x.p, 3, ncclFloat32, ncclSum, rank.one, rank.first);  // alone
+    if (rank.number == 0) ncclAllReduce(x.p, x.p, 3, ncclFloat32, ncclSum, rank.one, rank.first);  // only rank 0
     if (rank.number < 2) ncclCommAbort(rank.one);
     ok(cudaDeviceSynchronize());
   }));
 }
 
-// Each rank aborts for itself: a stream of another rank that waits in a collective keeps waiting, and NCCL says why.
+// Each rank aborts by itself: a stream of another rank that waits in a collective keeps waiting; NCCL reports why.
 TEST(Nccl, ARankThatAbortsIsAnErrorOfTheOthers) {
   IN_A_PROCESS(on_three_ranks([](Rank& rank) {
     OnDevice<float> x(Floats(3, 1));

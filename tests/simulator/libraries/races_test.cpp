@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs of copies and memsets on several streams. Which accesses nothing orders is worked out from streams
-// and events by hand; a report must come where there are such, in whatever order they ran, and nowhere else. Where
-// there are no races the bytes are those of running one after the other.
+// Random programs of copies and memsets on several streams. The test derives from streams and events which accesses
+// are not ordered; these must be reported in whatever order they ran, and no others may be. If there are no races,
+// the bytes are those of running one operation after another.
 #include <gmock/gmock.h>
 
 #include <bitset>
@@ -17,11 +17,11 @@ constexpr int kStreams = 3, kBuffers = 4, kBytes = 16, kOperations = 24;
 struct Step {
   int stream, to;
   int from;                // -1: a memset to the step's number
-  std::vector<int> waits;  // for these earlier steps
+  std::vector<int> waits;  // the earlier steps that this step waits for
 };
 bool conflict(const Step& a, const Step& b) { return a.to == b.to || a.to == b.from || a.from == b.to; }
 
-using Before = std::vector<std::bitset<kOperations>>;  // by step: those that come before it
+using Before = std::vector<std::bitset<kOperations>>;  // by step: the steps that come before it
 Before order_of(const std::vector<Step>& steps) {
   Before before(steps.size());
   for (size_t k = 0; k < steps.size(); ++k) {
@@ -40,7 +40,7 @@ bool has_race(const std::vector<Step>& steps) {
   return false;
 }
 
-// A program that waits where it must, as far as earlier waits do not do already; then it may lose one.
+// A program with the waits that it needs beyond those of earlier steps; with lose_one, one of them is removed.
 std::vector<Step> draw(std::mt19937& random, bool lose_one) {
   std::vector<Step> steps;
   for (int k = 0; k < kOperations; ++k) {
@@ -123,7 +123,7 @@ TEST_F(Races, AMissingWaitIsReportedInAnyOrderOfExecution) {
   std::mt19937 random(2);
   for (int trial = 0; trial < 300; ++trial) {
     const std::vector<Step> steps = draw(random, true);
-    ASSERT_TRUE(has_race(steps));  // no wait is there without need
+    ASSERT_TRUE(has_race(steps));  // every wait is needed
     ASSERT_THAT(run(steps), testing::HasSubstr("race: ")) << trial;
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic of integers, floats and bf16, against the same in plain C++ or the manual's special cases.
+// Arithmetic of integers, floats and bf16, against plain C++ or the manual's special cases.
 #include <cfloat>
 #include <cmath>
 #include <limits>
@@ -99,7 +99,7 @@ TEST(Arithmetic, FloatsRoundToNearest) {
             (F32{-0x1p-24f}));
 }
 
-// A sum whose exact value lies 2^-30 above or below 1, and its products: each direction picks its neighbour.
+// A sum whose exact value lies 2^-30 above or below 1, and such a product: each direction picks its neighbour.
 TEST(Arithmetic, FloatsRoundInEachDirection) {
   const float above = std::nextafter(1.f, 2.f), below = std::nextafter(1.f, 0.f);
   const F32 a = {1.f, 1.f, -1.f, -1.f}, b = {0x1p-30f, -0x1p-30f, 0x1p-30f, -0x1p-30f};
@@ -158,7 +158,7 @@ TEST(Arithmetic, Doubles) {
   EXPECT_EQ(evaluate<double>("rcp.rn.f64 %d, %a;", b), (F64{1.0 / 3, 1 / 0.2, 1 / 1e10}));
 }
 
-// Within one unit in the last place of the function itself, special values included.
+// Results are within one unit in the last place of the exact function, special values included.
 TEST(Arithmetic, Functions) {
   const auto close = [](const char* code, const F32& at, double (*f)(double)) {
     const F32 got = evaluate<float>(code, at);
@@ -185,7 +185,7 @@ TEST(Arithmetic, Functions) {
   close("cos.approx.f32 %d, %a;", {0, 1, -2, 3}, [](double v) { return std::cos(v); });
 }
 
-// Each rounds the exact result once: what a search over all bf16 finds nearest, ties to even.
+// Each instruction rounds the exact result once, to the nearest of all bf16 values, ties to even.
 TEST(Arithmetic, Bf16) {
   const auto nearest = [](double exact) {
     uint16_t best = 0;

@@ -23,7 +23,7 @@ TEST(Bits, Logic) {
   EXPECT_EQ(evaluate<uint64_t>("xor.b64 %d, %a, -1;", U64{1}), (U64{~1ull}));
 }
 
-// All 256 tables, with operands whose bits spell every combination.
+// All 256 tables of three inputs, with operands whose bits cover every combination.
 TEST(Bits, ThreeInputs) {
   const uint32_t a = 0xf0, b = 0xcc, c = 0xaa;
   for (const uint32_t table : {0x00u, 0x80u, 0x96u, 0xe8u, 0xf8u, 0x2au, 0xffu, 0x01u}) {
@@ -54,7 +54,7 @@ TEST(Bits, PermutesBytes) {
 TEST(Bits, Fields) {
   EXPECT_EQ(evaluate<uint32_t>("bfe.u32 %d, %a, 8, 12;", U32{0x12345678u}), (U32{0x456}));
   EXPECT_EQ(evaluate<int32_t>("bfe.s32 %d, %a, 4, 4;", S32{0x000000f0, 0x00000070}), (S32{-1, 7}));
-  EXPECT_EQ(evaluate<int32_t>("bfe.s32 %d, %a, 28, 8;", S32{INT32_MIN}), (S32{-8}));  // past the end the sign continues
+  EXPECT_EQ(evaluate<int32_t>("bfe.s32 %d, %a, 28, 8;", S32{INT32_MIN}), (S32{-8}));  // past the end: the sign bit
   EXPECT_EQ(evaluate<uint32_t>("bfe.u32 %d, %a, 28, 8;", U32{0x80000000u}), (U32{8}));
   EXPECT_EQ(evaluate<uint32_t>("bfi.b32 %d, %a, %b, 8, 12;", U32{0xabc}, U32{0xffffffffu}), (U32{0xfffabcffu}));
   EXPECT_EQ(evaluate<uint32_t>("bfi.b32 %d, %a, %b, 40, 12;", U32{0xabc}, U32{7}), (U32{7}));

@@ -61,7 +61,7 @@ TEST(Convert, IntegersToFloatsRound) {
   EXPECT_EQ(evaluate<float>("cvt.rm.f32.s32 %d, %a;", a), (F32{0x1p24f, -0x1p24f - 2, 5}));
   EXPECT_EQ(evaluate<float>("cvt.rp.f32.s32 %d, %a;", a), (F32{0x1p24f + 2, -0x1p24f, 5}));
   EXPECT_EQ(evaluate<float>("cvt.rn.f32.u32 %d, %a;", U32{0xffffffffu}), (F32{0x1p32f}));
-  const U64 b = {(1ull << 60) + (1ull << 36) + 1, (1ull << 60) + (1ull << 36)};  // just above the middle, the middle
+  const U64 b = {(1ull << 60) + (1ull << 36) + 1, (1ull << 60) + (1ull << 36)};  // just above the middle; the middle
   EXPECT_EQ(evaluate<float>("cvt.rn.f32.u64 %d, %a;", b), (F32{0x1p60f + 0x1p37f, 0x1p60f}));
   EXPECT_EQ(evaluate<float>("cvt.rz.f32.u64 %d, %a;", b), (F32{0x1p60f, 0x1p60f}));
   EXPECT_EQ(evaluate<double>("cvt.rn.f64.s64 %d, %a;", S64{(1ll << 53) + 1}), (F64{0x1p53}));
@@ -81,14 +81,14 @@ TEST(Convert, BetweenFloats) {
 }
 
 TEST(Convert, Bf16) {
-  // 1 + 2^-8 is the middle of 1 and 1 + 2^-7: to even; a little more goes up.
+  // 1 + 2^-8 is half way between 1 and 1 + 2^-7: ties to even; a slightly larger value rounds up.
   const F32 a = {1.f + 0x1p-8f, 1.f + 0x1p-8f + 0x1p-20f, 1.f + 3 * 0x1p-8f, -1.5f, FLT_MAX, kNaN};
   EXPECT_EQ(evaluate<uint16_t>("cvt.rn.bf16.f32 %d, %a;", a), (U16{0x3f80, 0x3f81, 0x3f82, 0xbfc0, 0x7f80, 0x7fff}));
   EXPECT_EQ(evaluate<uint16_t>("cvt.rz.bf16.f32 %d, %a;", a), (U16{0x3f80, 0x3f80, 0x3f81, 0xbfc0, 0x7f7f, 0x7fff}));
   EXPECT_EQ(evaluate<uint16_t>("cvt.rn.relu.bf16.f32 %d, %a;", F32{-2, 2}), (U16{0, 0x4000}));
   EXPECT_EQ(evaluate<float>("cvt.f32.bf16 %d, %a;", U16{0x3f81}), (F32{1 + 0x1p-7f}));
   EXPECT_EQ(evaluate<uint32_t>("cvt.rn.bf16x2.f32 %d, %a, %b;", F32{2}, F32{1}),
-            (U32{0x40003f80u}));  // the first one high
+            (U32{0x40003f80u}));  // the first operand in the high half
 }
 
 TEST(Convert, Tf32RoundsTiesAway) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that can be wrong with a kernel, made on purpose: found, with the place named; and its counter-proof, the
-// same kernel without the mistake, clean.
+// Every mistake that a kernel can make, made on purpose: the report names its place. The same kernel without the
+// mistake has no report.
 #include "tests/simulator/machine/fixture.h"
 
 namespace weft::cuda_device {
@@ -8,8 +8,8 @@ namespace {
 
 using U32 = std::vector<uint32_t>;
 
-// A body and what must be found in it: nothing but `kind`, at one of `instructions` (a race has two sides, and the
-// later one of a schedule is told); and the same repaired.
+// A body and what must be found in it: only reports of `kind`, at one of `instructions` (a race has two sides, and
+// the side that runs later under the schedule is reported); and the repaired body.
 struct Wrong {
   const char* name;
   ReportKind kind;
@@ -58,7 +58,7 @@ TEST_P(Fault, NoReportWithoutAFault) {
 
 const std::string kStoreTile = "st.shared.u32 [%r41], %t; ", kBarrier = "bar.sync 0; ",
                   kWarpBarrier = "bar.warp.sync -1; ";
-// The word of the thread half a block (or half a warp) further on.
+// The word of the thread half a block (or half a warp) further.
 const std::string kOther =
     "mov.u32 %r1, %ntid.x; shr.u32 %r2, %r1, 1; add.u32 %r3, %t, %r2; rem.u32 %r3, %r3, %r1; mad.lo.u32 %r4, %r3, 4, "
     "%r40; ";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device with one stream for tests of the machine: kernels as PTX text, arrays in and out.
+// A device with one stream for tests of the machine: kernels as PTX text, with arrays as inputs and outputs.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 
 namespace weft::cuda_device {
 
-// Every operation comes after all earlier ones, except for the pairs that a test sets apart.
+// Every operation comes after all earlier ones, except for the pairs of operations that a test separates.
 class TestOrder : public HappensBefore {
  public:
   bool ordered(OpId before, OpId after) const override { return !apart_.contains({before, after}); }
@@ -53,7 +53,7 @@ class TestDevice {
     return values;
   }
 
-  // A whole module, of which `kernel` is run. Arguments are integers or addresses, in the order of the parameters.
+  // Runs `kernel` of a whole module. Arguments are integers or addresses, in the order of the parameters.
   Counters run(const std::string& ptx, const std::string& kernel, Dim grid, Dim block,
                const std::vector<uint64_t>& arguments, size_t dynamic_shared_bytes = 0) {
     const auto place = [&](const std::string& name, std::span<const std::byte> value, size_t) {
@@ -72,8 +72,8 @@ class TestDevice {
     return run_launch(launch, memory, random);
   }
 
-  // The body of a kernel `k` whose parameters are `parameters` pointers, in %rd0, %rd1 ...; %tid is the thread's number
-  // in its block, and %lane4 and %lane8 are it times 4 and 8, for addresses.
+  // Runs the body of a kernel `k` with `parameters` pointers, in %rd0, %rd1 ...; %tid is the thread's number in its
+  // block, and %lane4 and %lane8 are 4 and 8 times that number, for addresses.
   Counters run_body(const std::string& body, int parameters, const std::vector<uint64_t>& arguments, Dim grid = {1},
                     Dim block = {32}, size_t dynamic_shared_bytes = 0) {
     std::string head = kPtxHead + ".extern .shared .align 16 .b8 dynamic[];\n.entry k(", loads;
@@ -104,7 +104,7 @@ class TestDevice {
   std::map<std::string, uint64_t> variables;
 };
 
-// 32 lanes of one or several statements: inputs in %a, %b, %c, the result in %d, each of the width of its C++ type.
+// Runs statements on 32 lanes: inputs in %a, %b, %c, the result in %d, each of the width of its C++ type.
 template <class D, class... A>
 std::vector<D> evaluate(const std::string& code, const std::vector<A>&... inputs) {
   TestDevice device;
@@ -121,7 +121,7 @@ std::vector<D> evaluate(const std::string& code, const std::vector<A>&... inputs
             ", %rd" + n + ";\n";
     body += "ld.global.b" + width(sizeof(T)) + " " + register_name + ", [%at" + n + "];\n";
     std::vector<T> full = values;
-    for (size_t v = 0; full.size() < kLanes; ++v) full.push_back(full[v]);  // again from the start
+    for (size_t v = 0; full.size() < kLanes; ++v) full.push_back(full[v]);  // repeats the inputs
     arguments.push_back(device.put(full));
     ++k;
   };

@@ -7,7 +7,7 @@ namespace {
 
 using U32 = std::vector<uint32_t>;
 
-// Each block takes a ticket from a counter: the order of the blocks.
+// Each block takes a ticket from a counter: returns the order of the blocks.
 U32 order_of_blocks(uint64_t seed) {
   TestDevice device;
   device.random.seed(seed);
@@ -43,8 +43,8 @@ TEST(Schedule, BarriersHoldWhateverTheSeed) {
   }
 }
 
-// "Last block finishes": each block writes its part, fences and takes a ticket; the last one adds up all parts, by all
-// of its threads behind a barrier, and sets the counter back. Without the fence it is a race (faults_test.cpp).
+// "Last block finishes": each block writes its part, fences and takes a ticket; the threads of the last block add up
+// all parts behind a barrier, and reset the counter. Without the fence this is a race (faults_test.cpp).
 TEST(Synchronisation, TheLastBlockMayReadWhatOthersPublished) {
   for (uint64_t seed = 0; seed < 10; ++seed) {
     TestDevice device;
@@ -87,7 +87,7 @@ TEST(Launch, SharedMemoryDoesNotOutliveABlock) {
   EXPECT_EQ(device.reports.all().size(), 1u);
 }
 
-// As nvcc calls it: format and values by parameters in local memory.
+// printf as nvcc calls it: format and values as parameters in local memory.
 TEST(Launch, PrintfPrints) {
   TestDevice device;
   testing::internal::CaptureStdout();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix instructions: fragments as the manual draws them, against the product in plain loops.
+// Matrix instructions: fragments as the manual shows them, against the product in plain loops.
 #include <cmath>
 
 #include "tests/simulator/machine/fixture.h"
@@ -9,7 +9,7 @@ namespace {
 
 using Matrix = std::vector<std::vector<float>>;
 
-// Small integers: exact in bf16 and tf32, and so are their sums.
+// Small integers: their values and sums are exact in bf16 and tf32.
 Matrix numbers(size_t rows, size_t columns, int seed) {
   Matrix m(rows, std::vector<float>(columns));
   for (size_t r = 0; r < rows; ++r)
@@ -24,7 +24,7 @@ struct Shape {
   bool bf16;
 };
 
-// Places of the manual for register `q` of lane `l` and half `h`: row and column in a; in b, row (k) and column (n).
+// The manual's place for register `q` of lane `l` and half `h`: row and column in a; in b, row (k) and column (n).
 std::pair<int, int> place_in_a(const Shape& s, int l, int q, int h) {
   const int group = l / 4, member = l % 4;
   return {group + (q % 2) * 8, s.bf16 ? member * 2 + h + q / 2 * 8 : member + q / 2 * 4};
@@ -39,7 +39,7 @@ class Mma : public testing::TestWithParam<Shape> {};
 TEST_P(Mma, IsTheProduct) {
   const Shape s = GetParam();
   const Matrix a = numbers(16, size_t(s.k), 1), b = numbers(size_t(s.k), 8, 2), c = numbers(16, 8, 3);
-  std::vector<uint32_t> words;  // lane by lane: a, b, c
+  std::vector<uint32_t> words;  // lane by lane: the words of a, b, c
   const int halves = s.bf16 ? 2 : 1;
   for (int l = 0; l < kLanes; ++l) {
     const auto word = [&](const Matrix& m, auto place, int q) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads, stores, copies that finish later, atomics, module variables; and what they cost.
+// Loads, stores, copies that finish later, atomics, module variables; and their costs.
 #include <numeric>
 
 #include "tests/simulator/machine/fixture.h"
@@ -46,7 +46,7 @@ TEST(LoadStore, NarrowElementsExtend) {
   EXPECT_EQ(device.get<uint32_t>(out, 6), (U32{0xffffff80u, 0x80, 0xffffffffu, 0xffff, 0xffffff80u, 0xffffffffu}));
 }
 
-// Odd lanes only, and lanes in reverse: the ways of a warp that do not lie side by side.
+// Only odd lanes, and lanes in reverse: two ways in which the lanes' addresses are not consecutive.
 TEST(LoadStore, ScatteredLanes) {
   TestDevice device;
   const uint64_t in = device.put(counting(32)), out = device.put(U32(32, 0));
@@ -105,7 +105,7 @@ TEST(AsyncCopy, GroupsLandInOrder) {
   EXPECT_EQ(device.get<uint32_t>(out, 32 * 8), counting(32 * 8));
 }
 
-// Lane l wants l % 5 words of four: the others are zero, and nothing past the end of the source is read.
+// Lane l copies l % 5 words of four: the other words are zero, and nothing past the end of the source is read.
 TEST(AsyncCopy, FillsWithZeros) {
   TestDevice device;
   const uint64_t in = device.put(counting(31 * 4 + 1)), out = device.allocate(32 * 16);
@@ -165,15 +165,15 @@ TEST(Traffic, CountsSectorsByWidth) {
   EXPECT_EQ(c.loads[4].requests, 1u);  // 16 bytes a lane
   EXPECT_EQ(c.loads[4].sectors, 16u);
   EXPECT_EQ(c.loads[4].wanted_bytes, 512u);
-  EXPECT_EQ(c.loads[2].requests, 2u);  // one a sector for each lane, one the same for all
+  EXPECT_EQ(c.loads[2].requests, 2u);  // one request with a sector for each lane, one with the same sector for all
   EXPECT_EQ(c.loads[2].sectors, 33u);
   EXPECT_EQ(c.stores[2].sectors, 4u);
   EXPECT_EQ(c.global().requests, 4u);
   EXPECT_EQ(c.launches, 1u);
 }
 
-// Columns of a tile of 32 x 32 words: all in one bank, unless rows are 33 words long. 16 bytes a lane: 4 cycles at
-// best.
+// Columns of a tile of 32 x 32 words: all in one bank, unless rows are 33 words long. 16 bytes a lane take at least
+// 4 cycles.
 TEST(Traffic, CountsBankConflicts) {
   const auto cycles = [](const std::string& address, const std::string& load) {
     TestDevice device;

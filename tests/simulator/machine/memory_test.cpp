@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory by itself: allocations, orders between operations, and what is forgotten.
+// Device memory without the rest of the machine: allocations, orders between operations, and what it forgets.
 #include <gmock/gmock.h>
 
 #include "tests/simulator/machine/fixture.h"
@@ -101,7 +101,7 @@ TEST(Memory, RegisteredHostMemory) {
   EXPECT_EQ(device.findings(), "");
 }
 
-// Operations 2 and 3 do what `first` and `second` say, and nothing orders them.
+// Operation 2 writes if `first_writes`, operation 3 if `second_writes`, and nothing orders the two.
 size_t races(bool first_writes, bool second_writes, bool apart) {
   TestDevice device;
   const uint64_t at = device.put(U32(64));
@@ -124,7 +124,7 @@ TEST(Races, BetweenOperations) {
   EXPECT_EQ(races(false, true, false), 0u);
 }
 
-// 2 and 3 both read; 4 comes after 3, which does not help it with 2.
+// Operations 2 and 3 both read; 4 comes after 3, which does not order 4 after 2.
 TEST(Races, AnEarlierReaderIsNotForgottenForALaterOne) {
   TestDevice device;
   const uint64_t at = device.put(U32(64));
@@ -174,8 +174,8 @@ TEST(Memory, PoisonedIsUninitialised) {
   EXPECT_EQ(device.count(ReportKind::Uninitialised), 1u);
 }
 
-// A hundred thousand operations, settled as a program's waits settle them: the list stays short, and what is settled is
-// ordered before everything, even where the order would say no.
+// A hundred thousand operations, settled as a program's waits settle them: the list stays short, and settled operations
+// are ordered before all others, even if the order says they are not.
 TEST(History, ForgetsWhatIsSettled) {
   TestDevice device;
   const uint64_t at = device.put(U32(4));
@@ -212,7 +212,7 @@ TEST(History, KeepsWhatIsNotSettled) {
   EXPECT_EQ(device.count(ReportKind::Race), 1u);
 }
 
-// Numbers of runs are used up: what is remembered is the same under new numbers.
+// The numbers of runs are used up: the history keeps its contents under new numbers.
 TEST(History, RenumbersRuns) {
   History history;
   const RunId first = history.begin(7);
@@ -237,7 +237,7 @@ TEST(History, RenumbersRuns) {
   EXPECT_EQ(shadow.touch_range(8, 2, Touch::Write, who).why, Conflict::Why::OtherOperation);
 }
 
-// A chunk that was touched in parts is one again after a write of it all, so that the parts do not pile up.
+// A chunk that was accessed in parts becomes one again after a write of the whole chunk, so parts do not pile up.
 TEST(Shadow, PartsJoinAgain) {
   Shadow shadow(1600);
   const Accessor who{.launch = 2, .block = 2, .run = 2};
@@ -272,7 +272,7 @@ TEST(Memory, NamesWhatAnOperationHasWritten) {
   device.memory.read(untouched, 32, "another");
   device.memory.free(freed);
   EXPECT_THAT(written(), testing::ElementsAre(std::pair(2, 30), std::pair(200, 6)));
-  // The next operation has written neither what lies between its writes nor what it reads.
+  // The next operation has written neither the bytes between its writes nor those that it reads.
   device.memory.begin(++device.op, 0);
   device.memory.read(at + 16, 16, "a chunk");
   device.memory.write(at, 2, "the first");
@@ -282,7 +282,7 @@ TEST(Memory, NamesWhatAnOperationHasWritten) {
   EXPECT_TRUE(written().empty());
 }
 
-// Lanes of a warp, and several blocks: all that the launch left.
+// Lanes of a warp, and several blocks: the report covers all bytes that the launch wrote.
 TEST(Memory, NamesWhatALaunchHasWritten) {
   TestDevice device;
   const uint64_t at = device.allocate(4 * 64 + 4);

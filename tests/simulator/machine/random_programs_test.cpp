@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs drawn at random, with values that live long and short, guards, branches that lanes take differently and
-// loops that they leave at different times: what the machine makes of them is what each thread by itself would.
+// Random programs with values that live long and short, guards, branches that lanes take differently, and loops that
+// lanes leave at different times: the machine's results are those of running each thread by itself.
 #include "tests/simulator/machine/fixture.h"
 
 namespace weft::cuda_device {
@@ -8,10 +8,10 @@ namespace {
 
 constexpr uint32_t kRegisters = 60, kSteps = 250;
 
-// d = a op b, where the guard holds: (lane value of `guard`) >> `bit` & 1, or always.
+// d = a op b, if the guard holds: (lane value of `guard`) >> `bit` & 1, or always.
 struct Step {
   enum Kind { kAdd, kXor, kMad, kSkip, kLoop } kind = kAdd;
-  uint32_t d = 0, a = 0, b = 0, guard = 0, bit = 0, length = 0;  // kSkip, kLoop: of so many steps that follow
+  uint32_t d = 0, a = 0, b = 0, guard = 0, bit = 0, length = 0;  // kSkip, kLoop: the number of steps inside
   bool guarded = false;
 };
 
@@ -33,7 +33,7 @@ std::vector<Step> draw(std::mt19937_64& random) {
 // A loop runs once more while the last two bits of its counter, which starts with those of a register, are not zero.
 std::string text_of(const std::vector<Step>& steps) {
   std::string text;
-  std::multimap<uint32_t, std::string> after;  // step, what follows it; inner ones first
+  std::multimap<uint32_t, std::string> after;  // by step: the text after it, inner parts first
   for (uint32_t k = 0; k < steps.size(); ++k) {
     const Step& s = steps[k];
     const auto r = [](uint32_t n) { return "%v" + std::to_string(n); };
@@ -79,7 +79,7 @@ void run(const std::vector<Step>& steps, uint32_t first, uint32_t end, std::vect
   }
 }
 
-// Skipped parts and loops must lie within each other for the text to be what `run` does: those that do not are dropped.
+// Skipped parts and loops must be nested for the text to do what `run` does: steps that are not nested are dropped.
 void make_nested(std::vector<Step>& steps) {
   std::vector<uint32_t> ends;
   for (uint32_t k = 0; k < steps.size(); ++k) {
@@ -120,7 +120,7 @@ TEST(RandomPrograms, DoWhatEachThreadWould) {
   }
 }
 
-// A thousand values, each needed by the next one only, and one that lives through them all.
+// A thousand values, each needed only by the next one, and one value that lives through them all.
 TEST(RegisterPlaces, AreShared) {
   std::string text = kPtxHead +
                      ".entry k(.param .u64 p) {\n.reg .b32 %r<1002>;\n.reg .b64 %rd1;\nld.param.u64 %rd1, "

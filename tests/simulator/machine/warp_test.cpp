@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lanes that work together, diverge and meet again.
+// Lanes that work together, diverge and reconverge.
 #include "tests/simulator/machine/fixture.h"
 
 namespace weft::cuda_device {
@@ -18,7 +18,7 @@ TEST(Shuffle, AllModes) {
   EXPECT_EQ(evaluate<uint32_t>("shfl.sync.bfly.b32 %d, %a, 16, 31, -1;", kTens),
             lanes([](uint32_t l) { return 10 * (l ^ 16); }));
   EXPECT_EQ(evaluate<uint32_t>("shfl.sync.idx.b32 %d, %a, 5, 31, -1;", kTens), U32(32, 50));
-  // Up and down keep their own value where the lane asked for is outside.
+  // shfl up and down keep the lane's own value if the source lane is outside.
   EXPECT_EQ(evaluate<uint32_t>("shfl.sync.up.b32 %d, %a, 3, 0, -1;", kTens),
             lanes([](uint32_t l) { return 10 * (l < 3 ? l : l - 3); }));
   EXPECT_EQ(evaluate<uint32_t>("shfl.sync.down.b32 %d, %a, 3, 31, -1;", kTens),
@@ -64,7 +64,7 @@ TEST(Redux, AllOperations) {
   EXPECT_EQ(evaluate<uint32_t>("redux.sync.xor.b32 %d, %a, -1;", U32{1, 2, 3, 4}), U32(4, 0));
 }
 
-// Each lane loops as often as its number says, and all meet behind the loop.
+// Each lane loops as often as its number says, and all lanes reconverge after the loop.
 TEST(Divergence, LanesReconverge) {
   const auto got = evaluate<uint32_t>(
       "mov.u32 %r1, 0;\nLOOP: setp.ge.u32 %q, %r1, %a; @%q bra DONE; add.u32 %r1, %r1, 1; bra.uni LOOP;\n"

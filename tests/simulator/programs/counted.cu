@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a test of device code asks what its launches cost: here for copies of 4 and of 16 bytes a lane.
+// A test of device code asks for the costs of its launches: here of copies of 4 and of 16 bytes a lane.
 #include "simulator/runtime/observe.h"
 #include "tests/simulator/programs/program.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the programs: each is ordinary CUDA C++, without any reference to the simulator. It runs one case, named by
-// its argument, checks its own numbers and ends with status 0, or says what was wrong and ends with 1.
+// its argument, checks its own numbers and ends with status 0, or prints what was wrong and ends with 1.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -22,7 +22,7 @@ inline void expect(bool right, const char* what) {
   std::exit(1);
 }
 inline void expect_near(double got, double want, double tolerance, const char* what) {
-  if (std::abs(got - want) <= tolerance) return;  // false for what is not a number
+  if (std::abs(got - want) <= tolerance) return;  // false for NaN
   std::printf("wrong: %s is %g instead of %g\n", what, got, want);
   std::exit(1);
 }
@@ -50,7 +50,7 @@ std::vector<T> on_host(const T* p, size_t count) {
   check(cudaMemcpy(values.data(), p, count * sizeof(T), cudaMemcpyDeviceToHost));
   return values;
 }
-// A repeatable draw from -1 to 1, a multiple of 1/128, so that sums of a few are exact in bf16's range of exponents.
+// Random values from -1 to 1, multiples of 1/128, the same in every run: sums of a few are exact.
 inline std::vector<float> draws(size_t count, unsigned seed) {
   std::vector<float> values(count);
   for (float& value : values) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that nvcc built against CUDA's own runtime, run as they are with the simulated libraries first on the path:
-// what is right gives right numbers and no report for several seeds, and each mistake ends with a report of its kind
-// that names the line which is marked with it in the source.
+// Programs that nvcc built against CUDA's own runtime run unchanged with the simulated libraries first on the path: a
+// correct program gives correct numbers and no report for several seeds, and each mistake ends with a report of its
+// kind that names the line marked with it in the source.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/wait.h>
@@ -41,7 +41,7 @@ Outcome run(const std::string& program, const std::string& which, const std::str
                which);
 }
 
-// {"streams.cu:23", ...}: where the source of a program says HERE and this name. The order that was drawn decides which
+// {"streams.cu:23", ...}: the lines of a program's source marked HERE with this name. The seed's order decides which
 // of two accesses comes second and is reported.
 std::vector<std::string> marked(const std::string& program, const std::string& name) {
   std::ifstream source(test::source_dir() / "tests/simulator/programs" / (program + ".cu"));
@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(All, Program, testing::Values("counted", "streams", "re
 
 struct Mistake {
   const char *program, *name;
-  std::vector<std::string> kinds;  // one of them, by the order that was drawn
+  std::vector<std::string> kinds;  // one of these kinds, depending on the seed's order
 };
 std::ostream& operator<<(std::ostream& to, const Mistake& mistake) { return to << mistake.name; }
 
@@ -111,7 +111,7 @@ TEST(HostMistake, AWriteToPinnedMemoryInFlightIsReported) {
   EXPECT_THAT(outcome.output, HasSubstr("host access: the host writes byte 12 of the pinned memory that cudaMemcpy"));
 }
 
-// Refused with what to change, when the first kernel is used.
+// The program is refused, with the option to change, when its first kernel is used.
 TEST(Build, CompressedPtxIsRefused) {
   const Outcome outcome = run("compressed", "right");
   EXPECT_EQ(outcome.status, 86);
@@ -123,7 +123,7 @@ TEST(Build, MachineCodeAloneIsRefused) {
   EXPECT_THAT(outcome.output, HasSubstr("only machine code of sm_90: compile with -gencode arch=compute_80"));
 }
 
-// The libraries bear the names under which weft asks for CUDA's, and come first where the folder is on the path.
+// The libraries have the names under which weft loads CUDA's, and are found first if their folder is on the path.
 TEST(ShippedBinary, FindsTheSimulatedLibrariesUnderTheNamesItAsksFor) {
   const std::regex name("\\[(lib(cuda|cudart|cublasLt|nccl)\\.so\\.\\d+)\\]");
   const auto names_in = [&](const std::string& file, const char* what) {
@@ -143,7 +143,7 @@ TEST(ShippedBinary, FindsTheSimulatedLibrariesUnderTheNamesItAsksFor) {
     EXPECT_THAT(names_in(std::string(WEFT_SIMULATED_LIBRARIES "/") + library, "SONAME"), testing::ElementsAre(library));
 }
 
-// The results of operations, a line for each name, are the same for every seed, unless the order of blocks decides
+// The results of operations, a line for each name, are the same for every seed unless the order of blocks decides
 // them.
 TEST(Results, AreTheSameForEverySeedWhereNothingDependsOnTheOrder) {
   const test::Scratch scratch;
@@ -166,7 +166,7 @@ TEST(Results, AreTheSameForEverySeedWhereNothingDependsOnTheOrder) {
 TEST(Injected, ALaunchThatFailsIsTheProgramsToHandle) {
   const Outcome outcome = run("streams", "right", "WEFT_CUDA_DEVICE_FAIL_LAUNCH=1");
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_THAT(outcome.output, HasSubstr("wrong: the sum over two streams"));  // it does not look
+  EXPECT_THAT(outcome.output, HasSubstr("wrong: the sum over two streams"));  // the program does not check its sum
 }
 TEST(Injected, AKernelThatFailsIsNoticedByTheNextWaitAndStays) {
   const Outcome outcome = run("streams", "right", "WEFT_CUDA_DEVICE_FAIL_KERNEL=2");

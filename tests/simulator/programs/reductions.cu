@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums by shuffles, by shared memory and by cooperative groups, in two stages without atomics; and one with them.
+// Sums by shuffles, by shared memory and by cooperative groups, in two stages without atomics; one sum with atomics.
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 
@@ -47,7 +47,7 @@ __global__ void group_sum(const float* x, int n, float* sum) {
   }
 }
 
-// No race, and yet its bits depend on the order of the blocks.
+// This kernel has no race, but the bits of its sum depend on the order of the blocks.
 __global__ void atomic_sum(const float* x, int n, float* sum) {
   const int i = blockIdx.x * kBlock + threadIdx.x;
   if (i < n) atomicAdd(sum, 0.1f * x[i]);
@@ -69,7 +69,7 @@ float sum_of(const std::vector<float>& values) {
 }  // namespace
 
 int main(int, char** arguments) {
-  const std::vector<float> values = draws(3001, 5);  // each chunk goes round more than twice, with a tail
+  const std::vector<float> values = draws(3001, 5);  // each chunk loops more than twice, with a tail
   double want = 0;
   for (const float value : values) want += value;
   if (arguments[1] == std::string("right")) {

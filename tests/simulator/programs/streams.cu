@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams, events, graphs, memory in stream order, pinned memory: once as it should be, and each mistake by itself. The
-// line that a report must name is marked with the case.
+// Streams, events, graphs, memory in stream order, pinned memory: once correctly, and once with each mistake. The line
+// that a report must name is marked with the case.
 #include "tests/simulator/programs/program.h"
 
 namespace {
@@ -123,7 +123,7 @@ cudaError_t launched(cudaError_t none) {
   expect(none == cudaSuccess, "the call before the launch");
   return error;
 }
-// Launches that a device refuses, each with its own error.
+// Launches that a device refuses, each with a different error.
 void beyond_limits() {
   float* x = on_device(std::vector<float>(2048, 1));
   const cudaStream_t stream = new_stream();

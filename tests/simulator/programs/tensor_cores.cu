@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A product on tensor cores as a first attention kernel would have it: tiles come by cp.async into two buffers in turn,
-// go to registers by ldmatrix and are multiplied by mma.sync, whose fragments are taken apart by hand.
+// A product on tensor cores as in a first attention kernel: cp.async copies tiles into two alternating buffers,
+// ldmatrix loads them into registers, and mma.sync multiplies them; its fragments are unpacked by hand.
 #include <cuda_bf16.h>
 
 #include "tests/simulator/programs/program.h"
@@ -85,7 +85,7 @@ std::vector<float> multiply(const std::vector<float>& a, const std::vector<float
 }  // namespace
 
 int main(int, char** arguments) {
-  const int m = 64, n = 96, k = 80;  // five steps: both buffers are filled again
+  const int m = 64, n = 96, k = 80;  // five steps: both buffers are filled more than once
   const std::vector<float> a = draws(size_t(m) * k, 1), b = draws(size_t(n) * k, 2);
   if (arguments[1] == std::string("missing-wait")) {
     multiply<false>(a, b, m, n, k);

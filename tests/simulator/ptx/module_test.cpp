@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of a module: what is read from it, and that nothing unknown passes silently.
+// The text of a module: its parts are read, and nothing unknown passes silently.
 #include "simulator/ptx/module.h"
 
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ TEST(Module, SharedAndLocalMemory) {
       ".entry k() {\n.shared .align 16 .b8 tile[40];\n.local .align 8 .b8 own[24];\n.reg .b32 %r<4>;\n"
       "mov.u32 %r1, both; mov.u32 %r2, tile; mov.u32 %r3, dynamic; ret;\n}\n");
   const Kernel& k = *m.kernels.at("k");
-  EXPECT_EQ(k.shared_bytes, 64u);  // 12, then 40 at 16, up to a multiple of 16
+  EXPECT_EQ(k.shared_bytes, 64u);  // 12 bytes, then 40 at offset 16, up to a multiple of 16
   EXPECT_EQ(k.local_bytes, 24u);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/simulated_device.md says what is known and what is refused: it is held to that.
+// docs/simulated_device.md lists what is known and what is refused: this test checks the lists.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -23,7 +23,7 @@ std::string page() {
   return text.str();
 }
 
-// The text between two marks of the page.
+// The text between two markers of the page.
 struct Part {
   std::string text;
   size_t begin = 0, end = 0;
@@ -51,7 +51,7 @@ std::string error_of(const std::string& statement) {
   return {};
 }
 
-// With WEFT_UPDATE_DOCS in the environment the page is written instead.
+// With WEFT_UPDATE_DOCS in the environment the test writes the page instead.
 TEST(Refused, ThePageNamesTheInstructionsThatAreKnown) {
   std::string names;
   for (const std::string_view name : known_instructions()) (names += "`") += std::string(name) + "`\n";

@@ -19,7 +19,7 @@ class Guard : public testing::Test {
   void let_go(OpId op) {
     guard.release([&](OpId other) { return other == op; });
   }
-  // The error that ends a process which touches this byte; "" if it survives.
+  // The error that ends a process which accesses this byte; "" if the process survives.
   std::string touch(size_t byte, bool write) {
     std::string wrong;
     return guard.admit(at(byte), write, wrong) ? wrong : "not guarded";

@@ -11,7 +11,7 @@
 namespace weft::cuda_device {
 namespace {
 
-// A fat binary as nvcc writes it, of entries (kind, architecture, text, flags).
+// A fat binary as nvcc writes it, made of entries (kind, architecture, text, flags).
 struct Entry {
   uint16_t kind;
   uint32_t architecture;

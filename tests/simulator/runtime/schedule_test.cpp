@@ -13,7 +13,7 @@
 namespace weft::cuda_device {
 namespace {
 
-// Streams of letters: what was run, in order.
+// Operations that append letters: the string shows the order in which they ran.
 class Letters : public testing::Test {
  protected:
   Letters() { restart(1); }
@@ -146,18 +146,18 @@ TEST_F(Letters, ALongRunNeedsBoundedMemoryWhereTheHostWaitsNowAndThen) {
   EXPECT_EQ(said.size(), 80000u);
 }
 
-// Clocks, forgetting and all, against sets of predecessors, for random programs longer than what is kept.
+// Compares clocks, with forgetting, with sets of predecessors, for random programs longer than what is kept.
 TEST(Schedule, OrdersAsThePredecessorsOfEachOperationSay) {
   constexpr size_t kMost = 12000;
   using Set = std::bitset<kMost>;
   std::mt19937 random(3);
   Schedule schedule(7);
-  std::vector<Set> before(1);  // by operation
+  std::vector<Set> before(1);  // by operation: the operations before it
   std::vector<Stream*> streams;
-  std::map<const Stream*, Set> known;  // the operations that a stream's next one comes after
+  std::map<const Stream*, Set> known;  // by stream: the operations that its next one comes after
   Set host;
   size_t asked = 0, wrong = 0;
-  const auto sure = [&](Stream& stream) {  // notes the operation that was just put in
+  const auto sure = [&](Stream& stream) {  // records the operation that was just queued
     known[&stream] |= host;
     before.push_back(known[&stream]);
     known[&stream].set(before.size() - 1);
@@ -191,7 +191,7 @@ TEST(Schedule, OrdersAsThePredecessorsOfEachOperationSay) {
   }
   EXPECT_EQ(wrong, 0u);
   EXPECT_GT(asked, 20000u);
-  EXPECT_LT(schedule.operations().kept(), kMost / 2);  // so there was something forgotten
+  EXPECT_LT(schedule.operations().kept(), kMost / 2);  // otherwise nothing was forgotten
 }
 
 TEST_F(Letters, StreamsThatComeAndGoShareNumbers) {

@@ -9,7 +9,7 @@
 namespace weft::cuda_device {
 namespace {
 
-// Another process, whose moves a test makes.
+// Another process, whose moves the test makes.
 class Other : public Elsewhere {
  public:
   explicit Other(const uint64_t& moves) : moves_(moves) {}
@@ -22,7 +22,7 @@ class Other : public Elsewhere {
   const uint64_t& moves_;
 };
 
-// Whether an operation that may run once `ready` says so comes to run, within so many seconds in which nothing moves.
+// Whether an operation that may run once `ready` returns true runs, with this many seconds of patience without moves.
 bool comes_to_run(const char* patience, const uint64_t& moves, const std::function<bool()>& ready) {
   setenv("WEFT_CUDA_DEVICE_PATIENCE", patience, 1);
   Simulator all;
@@ -38,7 +38,7 @@ bool comes_to_run(const char* patience, const uint64_t& moves, const std::functi
 TEST(Simulator, ProgressOfAnotherProcessEndsTheWait) {
   uint64_t moves = 0;
   bool sent = false;
-  // The other process sends just after this one has asked whether it has.
+  // The other process sends just after this process has asked whether it did.
   EXPECT_TRUE(comes_to_run("2", moves, [&] {
     moves = 1;
     return std::exchange(sent, true);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Readers of metrics.jsonl may rely on this, whatever has killed the writer.
+// Readers of metrics.jsonl may rely on these properties, whatever has killed the writer.
 #include "trainer/run/metrics.h"
 
 #include <gtest/gtest.h>

@@ -48,7 +48,7 @@ TEST(Restarts, AreNotCountedUnlessAsked) {
 }
 
 // The run dies after step 7 each time. The checkpoint of step 3 is committed by then, since the save of step 6 waits
-// for it, and step 6's is not.
+// for it; the checkpoint of step 6 is not.
 TEST(Restarts, ARunThatDiesAtTheSameStepIsNotRestartedForever) {
   const Scratch scratch;
   SmallRun run(scratch);

@@ -55,14 +55,14 @@ TEST_F(ResumeDamage, ACheckpointThatOneRankCannotReadIsSkippedByAll) {
   EXPECT_EQ(tensor_hashes(run_.checkpoint(12)), undamaged_);
 }
 
-// By the newest checkpoint the run is over; but it is damaged, so that a step is left to do.
+// By its newest checkpoint the run is over; but this checkpoint is damaged, so a step remains.
 TEST_F(ResumeDamage, TheEndOfARunIsVerifiedToo) {
   damage(12);
   train();
   EXPECT_EQ(resumed_step(), 9);
   EXPECT_EQ(tensor_hashes(run_.checkpoint(12)), undamaged_);
   train();
-  EXPECT_EQ(resumed_step(), 9);  // nothing is left to do
+  EXPECT_EQ(resumed_step(), 9);  // no step remains
 }
 
 TEST_F(ResumeDamage, ADamagedCheckpointThatWasAskedForIsRefusedByAll) {

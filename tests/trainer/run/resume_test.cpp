@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run that resumes reports, refuses and stores.
+// The reports and refusals of a run that resumes, and what it stores.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -175,7 +175,7 @@ TEST_F(Resume, AFinishedRunHasNothingToDo) {
   const auto before = fs::last_write_time(straight_.directory() / "job.yaml");
   testing::internal::CaptureStderr();
   EXPECT_EQ(straight_.train().exit, ExitCode::Done);
-  straight_.job().train.max_steps = 5;  // fewer than were done: nothing is left to do
+  straight_.job().train.max_steps = 5;  // fewer steps than were done: none remains
   const TrainResult result = straight_.train();
   testing::internal::GetCapturedStderr();
   EXPECT_EQ(result.exit, ExitCode::Done);
@@ -187,7 +187,7 @@ TEST_F(Resume, AFinishedRunHasNothingToDo) {
 TEST_F(Resume, AnotherTokenizerIsRefused) {
   SmallRun other(scratch_, "digits", "0123456789 0123456789 0123456789 9876543210 0123456789 0123456789 0123456789");
   stopped_.job().data.directory = other.job().data.directory;
-  stopped_.job().allow_changes = {"data.directory"};  // the text may be overridden, the meaning of ids may not
+  stopped_.job().allow_changes = {"data.directory"};  // allows other text, but not other meanings of ids
   const std::string text = refusal();
   EXPECT_NE(text.find("was made with another tokenizer"), std::string::npos) << text;
   EXPECT_NE(text.find("data.tokenizer_file"), std::string::npos) << text;

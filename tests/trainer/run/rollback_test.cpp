@@ -21,8 +21,8 @@ struct Rollback : testing::Test {
     run.job().train.max_steps = 10;
   }
 
-  // Trains on `ranks` replicas. A weight is infinite after step 4, the first `times` times that the run comes there:
-  // steps 5, 6 and 7 are skipped, and that is one too many.
+  // Trains on `ranks` replicas. A weight becomes infinite after step 4, the first `times` times that the run is there:
+  // steps 5, 6 and 7 are skipped, and the last of these skips is one too many.
   void train(int ranks, int times) {
     run_in_process({.dp = ranks}, [&](Mesh& mesh, int) {
       int poisoned = 0;

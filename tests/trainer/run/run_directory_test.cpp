@@ -21,7 +21,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// The error on each rank if rank r is given the directory `of_rank[r]`; "" for no error.
+// The error on each rank if rank r is given the directory `of_rank[r]`; "" if there is no error.
 template <size_t kRanks>
 std::array<std::string, kRanks> heard(const std::array<fs::path, kRanks>& of_rank) {
   std::array<std::string, kRanks> texts;
@@ -54,7 +54,7 @@ TEST(RunDirectory, ADirectoryThatSomeRanksDoNotSeeIsRefusedByAll) {
   }
 }
 
-// A copy of the directory that was made while another run began holds that run's token.
+// A copy of the directory that was made while another run began holds the token of that run.
 TEST(RunDirectory, AnotherRunsTokenIsNotItsOwn) {
   const Scratch scratch;
   const fs::path run = scratch / "run", copy = scratch / "copy";

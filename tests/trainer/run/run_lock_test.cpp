@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One run owns a run directory; it is free again when that run ends, in whatever way.
+// One run owns a run directory; the directory is free again when that run ends, in whatever way.
 #include "trainer/run/run_lock.h"
 
 #include <gmock/gmock.h>
@@ -82,7 +82,7 @@ TEST(RunLock, SigkillReleasesTheLock) {
   ASSERT_TRUE(owner.took());
   EXPECT_FALSE(RunLock::try_take(scratch.path()));
   owner.kill_it();
-  EXPECT_TRUE(fs::exists(scratch / "run.lock"));  // a file without a lock
+  EXPECT_TRUE(fs::exists(scratch / "run.lock"));  // the file is there, without a lock
   EXPECT_TRUE(RunLock::try_take(scratch.path()));
 }
 

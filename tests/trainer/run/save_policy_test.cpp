@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run does when a save fails, and what it checks before the first one.
+// How a run reacts when a save fails, and what it checks before the first save.
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -36,8 +36,8 @@ std::vector<std::string> names_in(const fs::path& directory) {
 }
 
 // Saves every 10 of `steps` steps. Once the save of step `last_good` is committed, no file may grow beyond 16 KiB,
-// which fails checkpoints and leaves metrics alone; if `recovers`, until the run has reported the first failure. A save
-// runs beside the steps, which wait for it, the longer the nearer the next one is.
+// which fails checkpoints but not metrics; with `recovers`, the limit ends when the run reports the first failure. A
+// save runs beside the steps, which wait for it, the longer the nearer the next save is.
 std::string train_with_limit(SmallRun& run, OnFailure policy, int64_t steps, int64_t last_good, bool recovers) {
   run.job().train.max_steps = steps;
   run.job().checkpoint.on_failure = policy, run.job().checkpoint.every_steps = 10;
@@ -69,7 +69,7 @@ TEST(SavePolicy, StopEndsTheRunAndKeepsWhatWasSaved) {
   });
   EXPECT_EQ(result, ChildResult::Passed);
   run.job().train.max_steps = 40;
-  EXPECT_EQ(run.train().step, 40);  // it resumes from there
+  EXPECT_EQ(run.train().step, 40);  // the run resumes from that checkpoint
 }
 
 TEST(SavePolicy, ContinueTriesAgainAtTheNextSave) {
@@ -120,7 +120,7 @@ TEST(SavePolicy, TooSmallADiskIsReportedBeforeTheFirstStep) {
                 AllOf(HasSubstr((run.directory() / "checkpoints").string()), HasSubstr(" bytes are free, but 12 "),
                       HasSubstr("11 that checkpoint.keep_* keep"), HasSubstr("lower checkpoint.keep_last")));
     EXPECT_FALSE(fs::exists(run.directory() / "metrics.jsonl"));
-    // With on_failure: continue it reports the same and trains as far as it can.
+    // With on_failure: continue the run reports the same error, and trains as far as it can.
     run.job().checkpoint.on_failure = OnFailure::Continue;
     run.job().checkpoint.keep_last = 1;
     EXPECT_EQ(error_of([&] { run.train(); }), "no error");
@@ -129,7 +129,7 @@ TEST(SavePolicy, TooSmallADiskIsReportedBeforeTheFirstStep) {
   EXPECT_EQ(result, ChildResult::Passed);
 }
 
-// A full disk does not stop training for the sake of metrics, which are written again once the disk has room.
+// A full disk does not stop training because of metrics, which are written again once the disk has room.
 TEST(SavePolicy, MetricsOutliveAFullDisk) {
   const Scratch scratch;
   const auto result = on_small_disk(scratch.path(), 64 << 10, [&] {

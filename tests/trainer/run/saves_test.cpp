@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checkpoints that a run has at every moment: the best one, and those of the branch that it resumed from.
+// The checkpoints that a run has at every moment: the best one, and those of the branch from which it resumed.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -88,7 +88,7 @@ TEST_F(RunSaves, ABestThatCouldNotBeSavedIsForgotten) {
   EXPECT_FALSE(is_there(8));
   EXPECT_EQ(state_.best_step, 3);
   EXPECT_EQ(state_.best_score, 20.0);
-  EXPECT_EQ(state_.best_loss, 2.0);  // so that the next evaluation that beats the checkpoints that exist counts
+  EXPECT_EQ(state_.best_loss, 2.0);  // the next evaluation must beat only the checkpoints that exist
   save(9);
   EXPECT_TRUE(is_there(3));
   EXPECT_EQ(best_of_the_latest(), 3);
@@ -111,7 +111,7 @@ TEST_F(RunSaves, NumbersGoUp) {
   EXPECT_EQ(manifest.attempt, 0);
 }
 
-// Only the update changes what a save copies, so only the update waits for the copy.
+// Only the update changes the tensors that a save copies, so only the update waits for the copy.
 TEST_F(RunSaves, TheUpdateWaitsForTheCopyOfWhatItChanges) {
   const Tensor& master = setup_.parameters().master().data;
   const std::vector<float> before(master.data<float>(), master.data<float>() + master.elements());
@@ -127,7 +127,7 @@ TEST_F(RunSaves, TheUpdateWaitsForTheCopyOfWhatItChanges) {
   EXPECT_FALSE(std::ranges::equal(master.span<float>(), before));
 }
 
-// The next save waits for one that is still under way, and both checkpoints are the same as in a slower run.
+// The next save waits for a save that is still under way, and both checkpoints are the same as in a slower run.
 TEST(SlowSaves, ASaveMayTakeLongerThanTheStepsToTheNext) {
   const Scratch scratch;
   SmallRun run(scratch), slow(scratch, "slow");
@@ -147,7 +147,7 @@ TEST(SlowSaves, ASaveMayTakeLongerThanTheStepsToTheNext) {
   EXPECT_GT(lines[0]["stall_ms"].get<double>(), 0);
 }
 
-// A run goes back to an earlier checkpoint with another learning rate, is killed on the new branch, and is started
+// A run returns to an earlier checkpoint with another learning rate, is killed on the new branch, and is started
 // again as a scheduler would: it continues the branch.
 TEST(Branch, ARunSentBackResumesItsBranch) {
   const Scratch scratch;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which evaluation of a run is the best, and what follows from that: by the loss or by BLEU, on any layout, in a run
+// The choice of the best evaluation of a run, and its consequences: by the loss or by BLEU, on any layout, in a run
 // that is stopped, changed or refused.
 #include "trainer/run/validation.h"
 
@@ -154,7 +154,7 @@ TEST_F(ByBleu, AStoppedRunHasTheScoresOfAWholeOne) {
   EXPECT_EQ(state(24), whole);
 }
 
-// One of two ranks is asked to stop once the loss is known and before translations are made.
+// One of two ranks is asked to stop after the loss is known and before translations are made.
 TEST_F(ByBleu, AStopDuringTheEvaluationStopsAllRanks) {
   train("whole");
   const auto expected = evaluations();
@@ -183,7 +183,7 @@ TEST_F(ByBleu, AStopDuringTheEvaluationStopsAllRanks) {
   }
 }
 
-// Layouts round differently in the last bits of logits that lie far apart, so that the texts are the same.
+// Layouts round differently in the last bits; the candidates' logits are so far apart that the texts are the same.
 TEST_F(ByBleu, ScoresAreTheSameOnEveryLayout) {
   train("alone");
   const auto expected = evaluations();
@@ -277,7 +277,7 @@ TEST_F(ByBleu, IsRefusedBeforeTheFirstStepWithoutPairsOrTheirText) {
   EXPECT_EQ(error_of([&] { check_held_out(job, "job.yaml:1:2: "); }), "job.yaml:1:2: " + refused);
   EXPECT_FALSE(fs::exists(job.run_directory()));
   const fs::path old = source_dir() / "tests" / "data" / "dataset" / "golden" / "dataset-v1" / "pairs";
-  const Dataset version1 = Dataset::open(old, DataSplit::Train);  // no split of it keeps its text
+  const Dataset version1 = Dataset::open(old, DataSplit::Train);  // this version keeps no text of a split
   EXPECT_THAT(error_of([&] { check_validation_text(job, &version1, "job.yaml:1:2: "); }),
               AllOf(HasSubstr("job.yaml:1:2: evaluation.metric: bleu"),
                     HasSubstr("dataset-v1/pairs (version 1) does not keep the text of its targets"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The algorithms of matrix products that a run measures on the simulated device go with its checkpoints and lie in its
-// directory: a run that resumes with them, or shares them, has the same bits. WEFT_CUDA_DEVICE_TIMES stands for a
+// The algorithms of matrix products that a run measures on the simulated device are stored in its checkpoints and in
+// its directory: a run that resumes with them, or shares them, has the same bits. WEFT_CUDA_DEVICE_TIMES simulates a
 // device on which another measurement has another winner.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ class CudaAlgorithms : public testing::Test {
   void TearDown() override { times(0); }
 
   static void times(int number) { setenv("WEFT_CUDA_DEVICE_TIMES", std::to_string(number).c_str(), 1); }
-  // Trains in a context of its own, as a process of its own would.
+  // Trains in a new context, as a new process would.
   static std::vector<uint64_t> trained(const SmallRun& run) {
     Context cuda(Device{DeviceKind::Cuda});
     return tensor_hashes(*run.train_on(cuda).last_checkpoint);
@@ -66,7 +66,7 @@ TEST_F(CudaAlgorithms, AResumedRunTakesTheTableOfItsCheckpoint) {
   EXPECT_TRUE(fs::exists(file(resumed)));
 }
 
-// Only the file holds what was measured after the checkpoint, such as the algorithms of the validation at the end.
+// Only the file holds algorithms that were measured after the checkpoint, such as those of the validation at the end.
 TEST_F(CudaAlgorithms, TheFileHasWhatWasMeasuredAfterTheCheckpoint) {
   SmallRun run(scratch);
   break_off(run);

@@ -143,14 +143,14 @@ TEST(CudaGraphRun, AReplayedUpdateIsANewVersionOfTheWeights) {
   }
 }
 
-// The metrics and tensors of a run, without its times.
+// The metrics and the tensors of a run, without its times.
 struct Said {
   std::vector<std::string> metrics;
   std::vector<uint64_t> tensors;
   bool operator==(const Said&) const = default;
 };
 
-// Trains, evaluates, generates and saves in turn; the run is broken off after step 5 and resumed.
+// Trains, evaluates, generates and saves by turns; the run is interrupted after step 5 and resumed.
 Said run_with(const Scratch& scratch, bool graphs) {
   SmallRun run(scratch, graphs ? "graphs" : "plain");
   run.job().train.graphs = graphs;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks whose devices find different algorithms the fastest compute with the same ones, and no result counts that was
-// computed before they do.
+// Ranks whose devices find different algorithms the fastest use the same ones, and no result that was computed before
+// they agree counts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,8 +25,8 @@ using test::LayoutRun;
 
 struct MeasuredRun {
   std::vector<LayoutRun> ranks;
-  std::string table;              // rank 0's, at the end
-  std::set<std::string> choices;  // all ranks', as their fingerprints name them
+  std::string table;              // rank 0's table at the end
+  std::set<std::string> choices;  // the algorithms of all ranks, as their fingerprints name them
 };
 
 // Each rank begins with the algorithms of `table` and measures the rest.
@@ -59,10 +59,10 @@ class NcclAlgorithms : public testing::TestWithParam<Layout> {
   void TearDown() override { times("0"); }
 };
 
-// A run that knows the table from its beginning measures nothing, and so computes each step once and with that table
-// alone. The run that measures has its bits.
+// A run that has the table from its beginning measures nothing, and so computes each step once, with that table only.
+// The run that measures must have its bits.
 TEST_P(NcclAlgorithms, EveryStepIsComputedWithTheTableOfAll) {
-  // Batches of pairs: ranks meet shapes at different times, and some that others never meet.
+  // Batches of pairs: ranks have shapes at different times, and some shapes that other ranks never have.
   const LayoutCase what{.seq2seq = true, .vocabulary = 200, .steps = 4};
   times("device");
   const MeasuredRun first = measured(what, GetParam());

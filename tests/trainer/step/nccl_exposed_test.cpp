@@ -29,14 +29,14 @@ std::vector<double> exposed_seconds(const Layout& layout) {
   return seen[0];
 }
 
-// On the simulated device a collective takes 11 us (milliseconds, in fp32), and the last bucket's starts when nothing
-// else is left to do.
+// On the simulated device a collective takes 11 us (milliseconds, in fp32), and the last bucket's starts when no
+// other work is left.
 TEST(NcclExposed, IsWhatDevicesWaitForTheLastBuckets) {
   for (const ZeroStage zero : {ZeroStage::Whole, ZeroStage::Gradients}) {
     const Layout layout{.dp = 2, .zero = zero, .micro_rows = zero == ZeroStage::Gradients ? 40 : 0};
     const std::vector<double> exposed = exposed_seconds(layout);
     for (const double seconds : exposed) EXPECT_GT(seconds, 10e-6) << layout.name();
-    // The device's own time repeats exactly; the host's never would.
+    // The device's time is the same in every run; the host's never is.
     EXPECT_EQ(exposed_seconds(layout), exposed) << layout.name();
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds every kind of optimizer to its row in the table of keys, to its names in checkpoints, and to resuming.
+// Checks every kind of optimizer against its row in the table of keys, its names in checkpoints, and a resumed run.
 #include "trainer/step/optimizer.h"
 
 #include <gmock/gmock.h>
@@ -19,14 +19,14 @@ using namespace test;
 
 std::set<std::string> keys_of(OptimizerKind kind) { return {kOptimizerKeys[kind].begin(), kOptimizerKeys[kind].end()}; }
 
-// All keys that some kinds read and others do not.
+// All keys that some kinds read and other kinds do not.
 std::set<std::string> keys_of_kinds() {
   std::set<std::string> keys;
   for (const auto& [name, kind] : EnumNames<OptimizerKind>::kNames) keys.merge(keys_of(kind));
   return keys;
 }
 
-// Visits the section's fields: sets the number `key` to a half, and keeps its help.
+// Visits the section's fields: sets the number `key` to a half, and stores its help text.
 struct SetToHalf {
   std::string key, help;
 
@@ -42,7 +42,7 @@ class OptimizerKinds : public testing::TestWithParam<OptimizerKind> {
  protected:
   OptimizerKinds() { run_.job().optimizer.kind = GetParam(); }
 
-  // The master weights after three steps of a job that nothing has checked.
+  // The master weights after three steps of a job that was not checked.
   static std::vector<float> trained(const JobConfig& job) {
     Context context(Device{}, 1);
     Mesh mesh = Mesh::single();
@@ -124,7 +124,7 @@ TEST(OptimizerBuffers, KeepTheirNames) {
   EXPECT_EQ(names(OptimizerKind::Sgd), std::vector<std::string>{"momentum"});
 }
 
-// Bias corrections belong to the rule: 1 - beta^n, or nothing at all.
+// Bias corrections belong to the rule: 1 - beta^n, or no correction.
 TEST(OptimizerRules, CorrectTheBiasOfTheirMomentsAlone) {
   Context context;
   Mesh mesh = Mesh::single();

@@ -40,7 +40,7 @@ TEST(Stragglers, ARankIsNamedAfterThreeSlowWindows) {
   EXPECT_DOUBLE_EQ(found[0].times, 1.3);
   EXPECT_FALSE(found[0].by_data);
   EXPECT_TRUE(watch.add(slow).empty());
-  watch.add(window({1, 1, 1, 1}, {0, 0, 0, 0}));  // it kept up once, so that counting restarts
+  watch.add(window({1, 1, 1, 1}, {0, 0, 0, 0}));  // the rank kept up once, so counting restarts
   EXPECT_TRUE(watch.add(slow).empty());
   EXPECT_TRUE(watch.add(slow).empty());
   EXPECT_EQ(watch.add(slow).size(), 1U);
@@ -80,8 +80,8 @@ TEST(Stragglers, EqualRanksAndOneRankAreQuiet) {
   }
 }
 
-// Real steps of three ranks, one of which starts late each time: all take the same wall time, yet what the control
-// all-reduce carries shows which rank waited for data and which ranks waited for that one.
+// Real steps of three ranks, one of which starts late each time: all take the same wall time, yet the values in the
+// control all-reduce show which rank waited for data and which ranks waited for that rank.
 TEST(Stragglers, LockstepDoesNotHideTheSlowRank) {
   constexpr double kReported = 10;  // seconds; the rank sleeps for less, so that the test is quick
   run_in_process({.dp = 3}, [&](Mesh& mesh, int rank) {
