@@ -56,10 +56,9 @@ std::optional<int64_t> stated_vocabulary(const TokenizerConfig& tokenizer) {
 std::optional<Vocabularies> known_vocabularies(const JobConfig& job, const Dataset* train) {
   if (train) return vocabularies_of(train->header());
   const auto source = known_vocabulary(job.data.tokenizer_file, job.tokenizer);
-  const auto target =
-      job.text().has_own_target()
-          ? known_vocabulary(job.data.target_tokenizer_file, job.target_tokenizer.value_or(job.tokenizer))
-          : source;
+  const auto target = job.text().has_own_target() ? known_vocabulary(job.data.target_tokenizer_file,
+                                                                     job.target_tokenizer.value_or(job.tokenizer))
+                                                  : source;
   if (!source || !target) return std::nullopt;
   return Vocabularies{.source = job.is_translation() ? *source : 0, .target = *target};
 }

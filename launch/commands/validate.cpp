@@ -93,8 +93,7 @@ void add_validate_command(CLI::App& app, Action& action) {
   auto ranks = std::make_shared<int>(1);
   auto print = std::make_shared<bool>(false);
   arguments->add_to(*command);
-  command->add_option("--ranks", *ranks, "Number of ranks that the job will be started with")
-      ->check(CLI::Range(1, 1 << 20));
+  command->add_option("--ranks", *ranks, "Number of ranks to start the job with")->check(CLI::Range(1, 1 << 20));
   command->add_flag("--print", *print, "Print the resolved job, defaults included, on standard output");
   command->callback([=, &action] { action = [=] { return validate_job(*arguments, *ranks, *print); }; });
 }

@@ -73,7 +73,7 @@ one (1.5)
 a*b [c] $d ^e
 ```
 END
-# the dollar is meant literally
+# shellcheck disable=SC2016 # the dollar is meant literally
 for line in one 'one (1x5)' 'two in ... s' 'aab [c] $d ^e' '... three'; do
   page 1 "the block above does not print: $line" <<<$'```sh\necho "one (1.5)"; echo "  two in 0.3 s"\n```
 <!-- printed: -->\n```\n'"$line"$'\n```'

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "data/tokenizer/trainer.h"
 #include "data/tokenizer/tokenizer.h"
+#include "data/tokenizer/trainer.h"
 #include "tests/support/scratch.h"
 
 namespace weft {

@@ -78,7 +78,8 @@ struct AttentionDropout {
                    static_cast<uint32_t>(row.sequence), head);
     uint32_t bits = 0;
 #pragma unroll
-    for (int i = 0; i < formulas::kDrawsOfCall; ++i) bits |= static_cast<uint32_t>(!formulas::is_dropped(draws[i], mask.threshold)) << i;
+    for (int i = 0; i < formulas::kDrawsOfCall; ++i)
+      bits |= static_cast<uint32_t>(!formulas::is_dropped(draws[i], mask.threshold)) << i;
     return bits;
   }
 
