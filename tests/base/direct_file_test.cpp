@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/direct_file.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <cstdlib>
 #include <memory>
 #include <string>
 
+#include "tests/support/error_of.h"
 #include "tests/support/scratch.h"
 
 namespace weft {
@@ -66,12 +67,7 @@ TEST_F(DirectFiles, LeavesAFullDiskToOrdinaryWrites) {
 }
 
 TEST_F(DirectFiles, AMissingFileIsAnErrorWithThePath) {
-  try {
-    DirectFile("/nonexistent/file");
-    FAIL();
-  } catch (const std::exception& error) {
-    EXPECT_NE(std::string(error.what()).find("/nonexistent/file"), std::string::npos) << error.what();
-  }
+  EXPECT_THAT(error_of([] { const DirectFile file("/nonexistent/file"); }), testing::HasSubstr("/nonexistent/file"));
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 # clang-tidy 19 on sources as a build compiles them: tests/style/tidy.sh [options] [FILE...]
 #
 # Without files: those that changed since the commit in tests/style/tidy_base, the latest first. A header stands for the
-# .cpp file beside it. Moving a file or changing its #include lines is no change.
+# .cpp file beside it. Moving a file, or changing its #include lines or lines that are comments, is no change.
 #
 #   --all          every source that the build compiles, CUDA's .cu files excepted
 #   --at-most N    no more than N files (30); the output says how many are left to ./launch/test.sh --long tidy
@@ -59,10 +59,11 @@ base_commit() {
   echo "$base"
 }
 
-# Sources and headers with another change since commit $1 than a new name or other includes. git prints "ADDED DELETED NAME"
-# for a file; for a renamed file it prints no name there, but the old and the new name in the two records that follow.
-changed_since() {
-  git diff -z --numstat --diff-filter=d --find-renames -l0 -I '^#include ' --ignore-blank-lines "$1" -- '*.cpp' '*.h' |
+# code_changes diff|log COMMITS: the sources and headers of `git diff` or `git log` with another change than a new name,
+# includes or comments. git prints "ADDED DELETED NAME" for a file; for a renamed file it prints no name there, but the old
+# and the new name in the two records that follow.
+code_changes() {
+  git "$@" -z --numstat --diff-filter=d --find-renames -l0 -I '^#include ' -I '^ *//' --ignore-blank-lines -- '*.cpp' '*.h' |
     tr '\0' '\n' |
     awk -F'\t' '
       NF == 3 && $3 != "" { if ($1 + $2 > 0) print $3; next }
@@ -72,8 +73,8 @@ changed_since() {
 
 # Prints names of files in the order of their last change: uncommitted files, then commit by commit back to $1.
 latest_first() {
-  git diff --name-only HEAD
-  git log --format= --name-only "$1"..HEAD
+  code_changes diff HEAD
+  code_changes log --format= "$1"..HEAD
 }
 
 # sources_of: for each .cpp file and header in standard input, the .cpp file to check.
@@ -87,7 +88,7 @@ if ((${#files[@]} == 0)); then
     mapfile -t files < <(tracked '*.cpp' | compiled)
   else
     base=$(base_commit)
-    mapfile -t files < <(latest_first "$base" | { grep -xF -f <(changed_since "$base") || true; } | sources_of | compiled)
+    mapfile -t files < <(latest_first "$base" | { grep -xF -f <(code_changes diff "$base") || true; } | sources_of | compiled)
   fi
 fi
 left=0

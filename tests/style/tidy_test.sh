@@ -44,7 +44,10 @@ expect 0 'nothing has changed' -- tidy
 expect 1 'room/old.cpp:4:' -- tidy --all
 expect 1 'room/old.cpp:4:' -- tidy room/old.cpp
 
-# A moved file with another include is not changed. A file with one more line is.
+# A file with another comment is not changed, nor is a moved file with another include. A file with one more line is.
+echo '// Why the sum is here.' >>room/old.cpp
+commit "a comment"
+expect 0 'nothing has changed' -- tidy
 mkdir moved
 git mv room/old.cpp moved/old.cpp
 git mv room/sum.h moved/sum.h
