@@ -8,8 +8,9 @@
 #   tests/mutations/run.sh --check         checks only that every patch still applies, and is listed in the page of its table
 #   tests/mutations/run.sh --table         prints the tables of docs/layouts.md and, for cuda/, of docs/simulated_device.md
 #
-# Patches in cuda/ break device code; their tests run on the simulated device. Tests called mpi_... run on four ranks. A patch begins with a sentence that says what it breaks and a line "Test: TARGET FILTER". The scratch copy is of the
-# last commit. Takes about half a minute a patch on two cores.
+# Patches in cuda/ break device code; their tests run on the simulated device. Tests called mpi_... run on four ranks. A
+# patch begins with a sentence that says what it breaks and a line "Test: TARGET FILTER". The scratch copy is of the last
+# commit. Takes about half a minute a patch on two cores.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
