@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <CLI/CLI.hpp>
-#include <map>
 #include <string>
+#include <vector>
 
 #include "base/config/fields.h"
 #include "kernels/device/devices.h"
@@ -10,12 +10,17 @@
 
 namespace weft {
 
-// An option whose value is one of the names of E; `value` is an E or an optional E.
+// An option whose value is one of the names of E; `value` is an E or an optional E, which must outlive the command.
+// The help lists the names: CLI11's own transformer would list the numbers behind them, or their bytes.
 template <class E, class Value>
 void add_choice_of(CLI::App& command, const char* option, Value& value, const char* meaning, const char* type_name) {
-  std::map<std::string, E> choices;
-  for (const auto& [name, choice] : EnumNames<E>::kNames) choices.emplace(name, choice);
-  command.add_option(option, value, meaning)->transform(CLI::CheckedTransformer(choices))->type_name(type_name);
+  std::vector<std::string> names;
+  for (const auto& [name, choice] : EnumNames<E>::kNames) names.emplace_back(name);
+  const auto choose = [&value](const std::string& chosen) {
+    for (const auto& [name, choice] : EnumNames<E>::kNames)
+      if (chosen == name) value = choice;
+  };
+  command.add_option_function<std::string>(option, choose, meaning)->type_name(type_name)->check(CLI::IsMember(names));
 }
 template <class E>
 void add_choice_option(CLI::App& command, const char* option, E& value, const char* meaning, const char* type_name) {

@@ -16,16 +16,22 @@ expect_match 0 '^weft +[0-9.]+$' "${build[@]}" '^processors +[0-9]+ online' '^me
   '^launcher +none' '^MPI thread level +(FUNNELED|SERIALIZED|MULTIPLE) ' -- "$weft" doctor
 
 expect_match 0 'weft prepare configs/sample/translation.yaml' 'Exit codes' -- "$weft" --help
-mapfile -t commands < <(sed -nE '/^Subcommands:/,/^$/s/^  ([a-z]+) .*/\1/p' "$stdout")
+mapfile -t commands < <(sed -nE '/^Subcommands:/,/^$/s/^  ([a-z-]+) .*/\1/p' "$stdout")
 ((${#commands[@]} >= 11)) || fail "only these commands: ${commands[*]}"
 for command in "${commands[@]}"; do
   expect_match 0 'Usage: ' -- "$weft" "$command" --help
   # The help has the purpose of the command, its options, and an example or further facts.
   (($(cat "$stdout" "$stderr" | wc -l) >= 6)) || fail "weft $command --help has fewer than six lines"
+  # A list of names is printed as the names alone.
+  prints_no '->'
+  ! LC_ALL=C grep -q '[^[:print:][:space:]]' "$stdout" || fail "weft $command --help prints control characters"
   expect_match 2 '(no-such-option|is required)' -- "$weft" "$command" --no-such-option
 done
 expect_match 0 '^  no_repeat_ngram = 0 ' '^  tokenizer = 13a ' -- "$weft" evaluate --help
 expect_match 0 '^  temperature = 1' '^  --beam VALUE ' -- "$weft" translate --help
+expect_match 0 '^  --device DEVICE:\{auto,cpu,cuda\}' -- "$weft" evaluate --help
+expect_match 0 '^  --long-lines [A-Z]+:\{[a-z]+,[a-z]+(,[a-z]+)*\}' -- "$weft" translate --help
+expect_match 2 "--device: .* not in \{auto,cpu,cuda\}" -- "$weft" evaluate --device gpu
 # Each command states its own defaults.
 expect_match 0 '^  method = sample ' '^  max_length_extra = 100 ' -- "$weft" generate --help
 expect_match 0 '^  method = beam ' '^  max_length_extra = 50 ' '^  --top-k VALUE ' -- "$weft" evaluate --help
