@@ -11,7 +11,7 @@ void ModelArguments::add_to(CLI::App& command, const char* json_help) {
   command.add_option("--checkpoint", checkpoint, "Checkpoint, or run directory (its latest checkpoint)")
       ->required()
       ->type_name("DIR");
-  command.add_flag("--best", best, "With a run directory: the checkpoint of the best evaluation");
+  add_best_option(command, best);
   add_device_option(command, device);
   command.add_flag("--json", json, json_help);
 }
@@ -44,6 +44,10 @@ ExitCode ModelArguments::run(const std::function<void(Session& session, const Lo
     body(session, loaded);
     return ExitCode::Done;
   });
+}
+
+void add_best_option(CLI::App& command, bool& best) {
+  command.add_flag("--best", best, "With a run directory: the checkpoint of the best evaluation");
 }
 
 void require_task(const LoadedModel& loaded, Task task, const std::string& hint) {

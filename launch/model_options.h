@@ -33,6 +33,9 @@ struct ModelArguments {
   ExitCode run(const std::function<void(Session& session, const LoadedModel& loaded)>& body) const;
 };
 
+// --best: of a run directory, the checkpoint of the best evaluation instead of the latest.
+void add_best_option(CLI::App& command, bool& best);
+
 // Throws ConfigError with `hint` unless the model was trained for this task.
 void require_task(const LoadedModel& loaded, Task task, const std::string& hint);
 

@@ -8,6 +8,7 @@
 #include "job/loaded_model.h"
 #include "launch/build_info.h"
 #include "launch/commands.h"
+#include "launch/model_options.h"
 #include "launch/revision.h"
 
 namespace weft {
@@ -52,7 +53,7 @@ void add_export_command(CLI::App& app, Action& action) {
   command->add_option("out", *out, "The directory to write; it must not exist")->required();
   command->add_option("--dtype", *dtype, "Type of the weights (default: f32, or bf16 if they were imported as bf16)")
       ->check(CLI::IsMember({"f32", "bf16"}));
-  command->add_flag("--best", *best, "With a run directory: the checkpoint of the best evaluation");
+  add_best_option(*command, *best);
   command->add_flag("--adapter", *adapter, "Only the adapters of a run with lora, in the format of peft");
   command->callback([=, &action] {
     action = [=] {

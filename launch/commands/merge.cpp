@@ -5,6 +5,7 @@
 #include "checkpoint/locate.h"
 #include "job/loaded_model.h"
 #include "launch/commands.h"
+#include "launch/model_options.h"
 
 namespace weft {
 
@@ -20,7 +21,7 @@ void add_merge_command(CLI::App& app, Action& action) {
   auto best = std::make_shared<bool>(false);
   command->add_option("checkpoint", *input, "A run directory (its latest checkpoint) or a checkpoint")->required();
   command->add_option("out", *output, "The checkpoint directory to write; it must not exist")->required();
-  command->add_flag("--best", *best, "Of a run directory, the checkpoint of the best evaluation");
+  add_best_option(*command, *best);
   command->callback([=, &action] {
     action = [=] {
       const fs::path checkpoint = resolve_checkpoint(*input, *best);
