@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/philox.h"
 #include "base/process/machine.h"
+#include "base/progress.h"
 #include "bench/read_bandwidth.h"
 #include "generate/search/model_decoder.h"
 #include "generate/search/search.h"
@@ -101,8 +102,8 @@ double DecodeReport::bandwidth_share() const {
 std::string describe(const DecodeReport& r) {
   const DecodeBenchOptions& o = r.options;
   std::string text =
-      fmt::format("{} parameters, {}, weights {} ({:.1f} MB read a position), {} threads\n", r.parameters, r.precision,
-                  r.weights, 1e-6 * static_cast<double>(r.weight_bytes), r.threads);
+      fmt::format("{} parameters, {}, weights {} ({:.1f} MB read a position), {}\n", r.parameters, r.precision,
+                  r.weights, 1e-6 * static_cast<double>(r.weight_bytes), counted(r.threads, "thread"));
   text += fmt::format("{}\n", r.processor);
   text += fmt::format("{} texts of {} + {} tokens, {}: {:.1f} new tokens/s (median of {} runs)\n", o.batch, o.prompt,
                       o.new_tokens, o.beam > 1 ? fmt::format("beam {}", o.beam) : "greedy", r.tokens_per_second(),

@@ -6,6 +6,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "base/progress.h"
 #include "bench/step_bench.h"
 
 namespace weft {
@@ -51,8 +52,8 @@ Json parts_json(const StepParts& parts) {
 
 std::string describe(const BenchReport& r) {
   const StepParts mean = r.mean();
-  std::string text =
-      fmt::format("{} parameters, {}, {} x {} threads\n", r.parameters, r.precision, axes_text(r.layout), r.threads);
+  std::string text = fmt::format("{} parameters, {}, {} x {}\n", r.parameters, r.precision, axes_text(r.layout),
+                                 counted(r.threads, "thread"));
   text += fmt::format("{}; {}\n", r.processor, r.library);
   text += fmt::format("{}; vocabulary {}\n", r.data, r.vocabulary);
   text += fmt::format("{} steps after {} to warm up: {:.1f} target tokens/s; a step takes {:.3f} ms (median)\n",

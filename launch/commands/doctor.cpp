@@ -6,6 +6,7 @@
 #include "base/mpi.h"
 #include "base/output.h"
 #include "base/process/machine.h"
+#include "base/progress.h"
 #include "launch/build_info.h"
 #include "launch/commands.h"
 #include "parallel/agree.h"
@@ -24,8 +25,9 @@ std::vector<InfoRow> machine_rows() {
   return {
       {"machine", host_name()},
       {"processor", processor_name()},
-      {"processors", fmt::format("{} online, {} available to this process ({}); a single rank would use {} threads",
-                                 sysconf(_SC_NPROCESSORS_ONLN), mine.size(), mine.text(), threads_alone())},
+      {"processors",
+       fmt::format("{} online, {} available to this process ({}); a single rank would use {}",
+                   sysconf(_SC_NPROCESSORS_ONLN), mine.size(), mine.text(), counted(threads_alone(), "thread"))},
       {"memory",
        fmt::format("{:.1f} GiB, {:.1f} GiB of it free", gib(page * static_cast<double>(sysconf(_SC_PHYS_PAGES))),
                    gib(page * static_cast<double>(sysconf(_SC_AVPHYS_PAGES))))},
@@ -51,8 +53,8 @@ const char* thread_level() {
 // Under a launcher: prints where each rank runs and with how many threads it would compute.
 void report_ranks(const LauncherInfo& launcher) {
   Session session({}, std::nullopt, DeviceChoice::Cpu);
-  const std::string mine = fmt::format("{}: {} threads, processors {}", host_name(), session.context().threads(),
-                                       allowed_processors().text());
+  const std::string mine = fmt::format("{}: {}, processors {}", host_name(),
+                                       counted(session.context().threads(), "thread"), allowed_processors().text());
   const auto lines = gather_texts(session.mesh().world(), mine);
   if (!session.is_rank0()) return;
   std::vector<InfoRow> rows = build_rows();

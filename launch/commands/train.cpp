@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/process/signals.h"
+#include "base/progress.h"
 #include "job/dataset_checks.h"
 #include "launch/build_info.h"
 #include "launch/commands.h"
@@ -33,8 +34,9 @@ std::string describe_best(const EvaluationConfig& evaluation, const TrainResult&
 
 ExitCode train(Session& session, const JobConfig& job, const std::vector<std::string>& overrides,
                const std::string& resume) {
-  log_info("{}: {} ranks x {} threads, {}, {}", job.name, session.world_size(), session.context().threads(),
-           enum_name(job.train.precision), describe_device(session.context().device(), job.device));
+  log_info("{}: {} x {}, {}, {}", job.name, counted(session.world_size(), "rank"),
+           counted(session.context().threads(), "thread"), enum_name(job.train.precision),
+           describe_device(session.context().device(), job.device));
   Trainer trainer(session.context(), session.mesh(), job,
                   {.version = weft_version(), .revision = git_revision(), .overrides = overrides});
   const ParameterRegistry& parameters = trainer.model().parameters();

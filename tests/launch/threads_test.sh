@@ -27,22 +27,22 @@ doctor 2 "rank 0 +[^ ]+: $half threads, .*" "rank 1 +[^ ]+: $half threads, .*"
 
 # One processor for the whole job, as in a pinned container: one thread a rank, whatever the machine has.
 under=(taskset -c "$first")
-doctor 2 "rank 0 +[^ ]+: 1 threads, processors $first" "rank 1 +[^ ]+: 1 threads, processors $first"
+doctor 2 "rank 0 +[^ ]+: 1 thread, processors $first" "rank 1 +[^ ]+: 1 thread, processors $first"
 
 if ((all >= 2)); then
   # Two processors for the whole job.
   second=${processors[1]}
   under=(taskset -c "$first,$second")
-  doctor 2 "rank 0 +[^ ]+: 1 threads, .*" "rank 1 +[^ ]+: 1 threads, .*"
+  doctor 2 "rank 0 +[^ ]+: 1 thread, .*" "rank 1 +[^ ]+: 1 thread, .*"
   doctor 1 "rank 0 +[^ ]+: 2 threads, .*"
   # Each rank bound to a processor of its own: nothing to divide.
   under=()
   # shellcheck disable=SC2016 # expands on the rank
   inside=(bash -c 'exec taskset -c "${0%%,*}" "$@"' "$first,$second")
-  doctor 1 "rank 0 +[^ ]+: 1 threads, processors $first"
+  doctor 1 "rank 0 +[^ ]+: 1 thread, processors $first"
   # shellcheck disable=SC2016
   inside=(bash -c 'p=($0); exec taskset -c "${p[OMPI_COMM_WORLD_LOCAL_RANK]}" "$@"' "$first $second")
-  doctor 2 "rank 0 +[^ ]+: 1 threads, processors $first" "rank 1 +[^ ]+: 1 threads, processors $second"
+  doctor 2 "rank 0 +[^ ]+: 1 thread, processors $first" "rank 1 +[^ ]+: 1 thread, processors $second"
   inside=()
 fi
 
