@@ -132,7 +132,10 @@ Bytes received_by(int rank, const Collective& what, const std::vector<Bytes>& se
     case Collective::Kind::AllGather:
       for (const Bytes& one : sent) result.insert(result.end(), one.begin(), one.end());
       return result;
-    default:
+    case Collective::Kind::AllReduce:
+    case Collective::Kind::Reduce:
+    case Collective::Kind::ReduceScatter:
+    case Collective::Kind::Exchange:
       break;
   }
   result.resize(what.count * bytes_of(what.type));
