@@ -4,15 +4,15 @@
 foreign_golden.json: the ids that those programs give strings.
 
     pip install sentencepiece==0.2.3 tokenizers==0.23.3
-    weft sample sample && python3 tests/data/tokenizer/make_foreign_tokenizers.py sample
+    python3 tests/data/tokenizer/make_foreign_tokenizers.py
 
 Besides what they learnt, sentencepiece's models have a table of normalisation of three rules and all bytes, so that both
 treatments of unknown characters are tested.
 """
+import gzip
 import json
 import pathlib
 import random
-import sys
 import tempfile
 
 import sentencepiece
@@ -20,6 +20,7 @@ import tokenizers
 from tokenizers import Regex, decoders, models, pre_tokenizers, processors, trainers
 
 HERE = pathlib.Path(__file__).parent / "foreign"
+SAMPLE = pathlib.Path(__file__).parents[3] / "configs/sample"
 LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
           r"|\s+(?!\S)|\s+")
 STRINGS = ["", " ", "the old man sees a boat.", "  two  blanks\tand a tab ", "Den gamle mannen ser en b\u00e5t.", "ABC abc 12345 3.14",
@@ -74,9 +75,8 @@ def with_every_merge(text):
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1])
-    texts = [line for path in sorted(folder.rglob("*")) if path.is_file()
-             for line in path.read_text().replace("\t", "\n").splitlines() if line][:4000]
+    texts = [line for path in sorted(SAMPLE.glob("*.gz"))
+             for line in gzip.decompress(path.read_bytes()).decode().replace("\t", "\n").splitlines() if line][:4000]
     HERE.mkdir(exist_ok=True)
     train_sentencepiece(texts)
     train_tokenizers(texts)
