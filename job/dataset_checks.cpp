@@ -15,11 +15,11 @@
 
 namespace weft {
 
-void check_longest(int64_t longest, const JobConfig& job, const std::string& where, const std::string& otherwise) {
+void check_longest(int64_t longest, const JobConfig& job, const std::string& where, const std::string& alternative) {
   if (longest <= job.model.max_length) return;
   throw ConfigError(
       fmt::format("{} has a sequence of {} tokens, but model.max_length is {}", where, longest, job.model.max_length),
-      "raise model.max_length, or " + otherwise);
+      "raise model.max_length, or " + alternative);
 }
 
 void check_kind(const JobConfig& job, const DatasetHeader& header) {

@@ -28,8 +28,8 @@ class AnyTokens : public SequenceReader {
 
 // The longest pairs that the job allows: its data.max_*_tokens, or else the positions of its model.
 PairLengths longest_pairs(const JobConfig& job, int64_t pairs) {
-  const auto limit = [](int64_t stated, int64_t otherwise) {
-    return static_cast<int32_t>(stated > 0 ? stated : otherwise);
+  const auto limit = [](int64_t stated, int64_t fallback) {
+    return static_cast<int32_t>(stated > 0 ? stated : fallback);
   };
   PairLengths lengths;
   lengths.source.assign(static_cast<size_t>(pairs), limit(job.data.max_source_tokens, job.model.max_length));

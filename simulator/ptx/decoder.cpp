@@ -25,10 +25,10 @@ bool Words::take_any(std::initializer_list<std::string_view> words) {
   return std::ranges::count_if(words, [&](std::string_view w) { return take(w); }) > 0;
 }
 
-std::string_view Words::take_one(std::initializer_list<std::string_view> words, std::string_view otherwise) {
+std::string_view Words::take_one(std::initializer_list<std::string_view> words, std::string_view fallback) {
   for (const std::string_view word : words)
     if (take(word)) return word;
-  return otherwise;
+  return fallback;
 }
 
 std::string_view Words::take_last() {

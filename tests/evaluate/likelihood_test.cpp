@@ -15,22 +15,13 @@
 #include "generate/text_vectors.h"
 #include "kernels/transfer.h"
 #include "parallel/local/in_process.h"
+#include "tests/support/error_of.h"
 #include "tests/trainer/fixture/small_run.h"
 
 namespace weft {
 namespace {
 
 using namespace test;
-
-template <class F>
-std::string error_of(F call) {
-  try {
-    call();
-  } catch (const DataError& error) {
-    return describe(error);
-  }
-  return "no error";
-}
 
 // A language model of characters with 8 positions.
 struct ScoredText : testing::Test {
@@ -76,7 +67,8 @@ TEST_F(ScoredText, LosesTheBeginningOfALongContext) {
   const std::vector<double> found = log_likelihoods(*loaded().model, texts);
   EXPECT_EQ(found[0], found[1]);
   const std::vector<Continuation> long_one{{encode("t"), encode("the boats")}};
-  EXPECT_NE(error_of([&] { log_likelihoods(*loaded().model, long_one); }).find("9 tokens"), std::string::npos);
+  EXPECT_NE(error_of<DataError>([&] { log_likelihoods(*loaded().model, long_one); }).find("9 tokens"),
+            std::string::npos);
 }
 
 TEST_F(ScoredText, DependsOnNoLayout) {
@@ -132,9 +124,12 @@ TEST(ChoiceQuestions, InvalidQuestionsAreRefusedWithTheirLine) {
         R"({"ctx": "", "endings": ["b"], "label": 0})", R"({"ctx": "a", "endings": "b", "label": 0})",
         R"({"ctx": "a", "endings": ["b", 3], "label": 0})", R"({"ctx": "a", "endings": ["b"], "label": "x"})"}) {
     const std::string path = scratch.write("bad", good + "\n" + bad + "\n");
-    EXPECT_NE(error_of([&] { read_choice_questions(path); }).find("bad:2: not a question"), std::string::npos) << bad;
+    EXPECT_NE(error_of<DataError>([&] { read_choice_questions(path); }).find("bad:2: not a question"),
+              std::string::npos)
+        << bad;
   }
-  EXPECT_NE(error_of([&] { read_choice_questions(scratch.write("none", "")); }).find("no question"), std::string::npos);
+  EXPECT_NE(error_of<DataError>([&] { read_choice_questions(scratch.write("none", "")); }).find("no question"),
+            std::string::npos);
 }
 
 TEST_F(ScoredText, HasAVectorOfItsOwn) {
@@ -150,13 +145,14 @@ TEST_F(ScoredText, HasAVectorOfItsOwn) {
   const TextVectors mean = text_vectors(loaded(), {"by"}, VectorSource::Tokens);
   const TextVectors one = text_vectors(loaded(), {"b", "y"}, VectorSource::Tokens);
   for (int64_t c = 0; c < 16; ++c) EXPECT_NEAR(mean.row(0)[c], (one.row(0)[c] + one.row(1)[c]) / 2, 1e-7);
-  EXPECT_NE(error_of([&] {
+  EXPECT_NE(error_of<DataError>([&] {
               text_vectors(loaded(), {"the", ""}, VectorSource::States);
             }).find("text 2 is empty"),
             std::string::npos);
-  EXPECT_NE(error_of([&] { text_vectors(loaded(), {"the boats"}, VectorSource::States); }).find("9 tokens"),
+  EXPECT_NE(error_of<DataError>([&] { text_vectors(loaded(), {"the boats"}, VectorSource::States); }).find("9 tokens"),
             std::string::npos);
-  EXPECT_NE(error_of([&] { text_vectors(loaded(), {}, VectorSource::States); }).find("no text"), std::string::npos);
+  EXPECT_NE(error_of<DataError>([&] { text_vectors(loaded(), {}, VectorSource::States); }).find("no text"),
+            std::string::npos);
 }
 
 TEST_F(ScoredText, VectorsAreComparedAndStored) {

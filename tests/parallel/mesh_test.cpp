@@ -40,7 +40,7 @@ TEST(MeshLayout, GroupsDivideTheWorld) {
   }
 }
 
-TEST(MeshLayout, ItsTextCanBeRead) {
+TEST(MeshLayout, TextOfALayoutReadsBack) {
   EXPECT_EQ(grid_text(), "dp x tp");
   EXPECT_EQ((MeshLayout{.dp = 8, .tp = 2}.text()), "8 x 2");
   EXPECT_EQ(parse_layout("8x2"), (MeshLayout{.dp = 8, .tp = 2}));

@@ -31,7 +31,7 @@ WORDS = [
     ("hereof|thereof|whereof|wherein|whereby|henceforth|hitherto", "plain words: of this, in which, by which, from now on"),
 ]
 # The names of suites and tests are read alone, in a log.
-SUBJECTS = {"It", "They", "Them", "Of", "That", "Those", "This", "Who"}
+SUBJECTS = {"It", "They", "Them", "Of", "That", "Those", "This", "Who", "Its", "By"}
 
 # The list, and the file that tests it.
 SELF = {"tests/style/words.py", "tests/style/words_test.py"}

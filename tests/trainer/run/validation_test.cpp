@@ -235,7 +235,7 @@ TEST_F(ByBleu, ChangedEvaluationsResetTheBest) {
   EXPECT_FALSE(state(12).best_score);
 }
 
-TEST(ChangesEvaluation, ByWhatIsMeasuredAndNotByWhen) {
+TEST(ChangesEvaluation, DependsOnWhatIsMeasuredNotOnWhen) {
   for (const char* key : {"evaluation.metric", "evaluation.translation.beam", "evaluation.max_sequences"}) {
     EXPECT_TRUE(changes_evaluation(key)) << key;
     EXPECT_FALSE(changes_training(key)) << key;
