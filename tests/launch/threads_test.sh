@@ -21,9 +21,9 @@ mapfile -t processors < <(taskset -cp $$ | sed 's/.*: //' | tr ',' '\n' |
   awk -F- '{ for (i = $1; i <= (NF > 1 ? $2 : $1); i++) print i }')
 all=${#processors[@]} first=${processors[0]}
 
-doctor 1 "rank 0 +[^ ]+: $all threads, processors .*"
+doctor 1 "rank 0 +[^ ]+: $all threads?, processors .*"
 half=$((all / 2 > 0 ? all / 2 : 1))
-doctor 2 "rank 0 +[^ ]+: $half threads, .*" "rank 1 +[^ ]+: $half threads, .*"
+doctor 2 "rank 0 +[^ ]+: $half threads?, .*" "rank 1 +[^ ]+: $half threads?, .*"
 
 # One processor for the whole job, as in a pinned container: one thread a rank, whatever the machine has.
 under=(taskset -c "$first")
