@@ -23,6 +23,7 @@ struct JobConfig {
   Task task = Task::Gpt;
   int64_t seed = 1;
   DeviceChoice device = DeviceChoice::Auto;
+  std::optional<CpuLevel> cpu_level;
   std::string run_dir;
   DataConfig data;
   TokenizerConfig tokenizer;
@@ -47,6 +48,10 @@ struct JobConfig {
     v.field("seed", seed, "Seed of initial weights, data order and dropout.", Range{.min = 0});
     v.field("device", device,
             "Where the job runs: cpu, cuda, or auto: one CUDA device per rank if available, else the CPU.",
+            Affects::Nothing);
+    v.field("cpu_level", cpu_level,
+            "The instruction sets to compute with on the CPU; null means the highest that the processors of all ranks "
+            "have. Levels differ by rounding (docs/determinism.md).",
             Affects::Nothing);
     v.field("run_dir", run_dir, "Where checkpoints and metrics go; empty means runs/NAME.", Affects::Nothing);
     v.field("data", data, "Which text, and how it becomes a dataset.");

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/device/cpu_level.h"
 #include "kernels/ledger.h"
 #include "kernels/memory.h"
 #include "kernels/tensor.h"
@@ -18,8 +19,9 @@ class Backend;  // kernels/backend/backend.h, private to kernels/
 // the cost ledger. A context is the first argument of every operation. Rank threads do not share a context.
 class Context {
  public:
-  // Makes a context for the CPU, for a CUDA device, or for the dry device that plans for the CPU.
-  explicit Context(Device device = {}, int threads = 1);
+  // Makes a context for the CPU, for a CUDA device, or for the dry device that plans for the CPU. The CPU computes at
+  // this level, the same in all contexts of a process.
+  explicit Context(Device device = {}, int threads = 1, CpuLevel level = processor_level());
   // Makes a context for any backend's device; if `dry`, for the dry device that plans for it.
   Context(int threads, std::unique_ptr<Backend> backend, bool dry = false);
   ~Context();

@@ -8,6 +8,7 @@
 #include "data/text/byte_stream.h"
 #include "data/tokenizer/config.h"
 #include "kernels/context.h"
+#include "kernels/device/cpu_level.h"
 #include "kernels/device/devices.h"
 #include "kernels/device/ids.h"
 #include "launch/revision.h"
@@ -54,6 +55,7 @@ std::vector<InfoRow> build_rows() {
       {"SentencePiece", has_sentencepiece() ? "yes" : "built without it: tokenizer.kind sentencepiece is refused"},
       {"zstd", has_zstd() ? "yes" : "built without it: zstd-compressed text is refused"},
       {"OpenMP", WEFT_HAS_OPENMP ? "yes" : "built without it (one thread per rank outside matrix products)"},
+      {"processor level", fmt::format("{} ({})", enum_name(processor_level()), cpu_code_text())},
       {"matrix products", matmul_library()},
       {"bf16 products", emulates_bf16() ? "emulated by rounding: correct, but slow" : "native"},
       {"MPI", mpi_library_version()},

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <sstream>
@@ -95,6 +96,24 @@ Device device_among_ranks(DeviceChoice choice, SharedDevices shared, size_t rank
   }
 }
 
+// The level at which all ranks compute: the stated one, or the highest that all of their processors have.
+CpuLevel agreed_level(std::optional<CpuLevel> stated, bool among_ranks) {
+  const CpuLevel mine = processor_level();
+  if (stated) require_cpu_level(*stated, fmt::format("cpu_level on {}", host_name()));
+  if (!among_ranks) return stated.value_or(mine);
+  // The maximum of the negated level is the minimum.
+  std::array<int, 2> ends = {-static_cast<int>(mine), static_cast<int>(mine)};
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, ends.data(), 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD), "MPI_Allreduce");
+  const auto lowest = static_cast<CpuLevel>(-ends[0]), highest = static_cast<CpuLevel>(ends[1]);
+  if (stated) return *stated;
+  if (lowest != highest) {
+    log_info("processors of ranks differ: all compute at {}, which the weakest has, though others have {}",
+             enum_name(lowest), enum_name(highest));
+    require_cpu_level(lowest, "the level that all ranks have");
+  }
+  return lowest;
+}
+
 }  // namespace
 
 int threads_for_rank(std::span<const ProcessorSet> masks, size_t me) {
@@ -107,7 +126,7 @@ int threads_alone() {
 }
 
 Session::Session(const MeshLayout& replica, const std::optional<PhaseBudgets>& budgets, DeviceChoice device,
-                 SharedDevices shared)
+                 SharedDevices shared, std::optional<CpuLevel> level)
     : heartbeat_(std::make_shared<Heartbeat>()) {
   reserve_ = std::make_unique<char[]>(size_t{64} << 10);
   const LauncherInfo launcher = find_launcher();
@@ -132,7 +151,8 @@ Session::Session(const MeshLayout& replica, const std::optional<PhaseBudgets>& b
   const MeshLayout layout = layout_for(world_size_, replica);
   const Device mine =
       world_size_ > 1 ? device_among_ranks(device, shared, static_cast<size_t>(rank_)) : choose_device(device);
-  context_ = std::make_unique<Context>(mine, threads_for_rank(local.masks, local.me));
+  context_ =
+      std::make_unique<Context>(mine, threads_for_rank(local.masks, local.me), agreed_level(level, mpi_ != nullptr));
   context_->on_progress([heartbeat = heartbeat_] { heartbeat->beat(); });
   mesh_.emplace(make_mesh(layout));
   if (const auto plane = mesh_->device_plane(); plane && watchdog_) {

@@ -9,14 +9,16 @@
 
 namespace weft::cpu {
 
-CpuBackend::CpuBackend(int threads, std::shared_ptr<Allocator> allocator)
+CpuBackend::CpuBackend(int threads, std::shared_ptr<Allocator> allocator, CpuLevel level)
     : Backend(implementations_of<CpuBackend>()),
       threads_(threads),
+      level_(level),
       allocator_(std::move(allocator)),
       matmul_(threads) {}
 
 std::vector<std::pair<std::string, std::string>> CpuBackend::fingerprint() const {
-  return {{"matmul", MatmulEngine::library()},
+  return {{"cpu_level", std::string(enum_name(level_))},
+          {"matmul", MatmulEngine::library()},
           {"heuristics", MatmulEngine::heuristics()},
           {"attention", fmt::format("blocks {0} x {1} forward, {0} x {2} backward", kQueryBlock, kForwardKeyBlock,
                                     kBackwardKeyBlock)}};

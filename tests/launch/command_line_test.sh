@@ -9,7 +9,7 @@ exec </dev/null
 cd /
 
 build=('^git revision +[^ ]+' '^compiler +[^ ]+ [0-9]+\.' '^CUDA +[^ ]+' '^cuDNN +[^ ]+' '^NCCL +[^ ]+'
-  '^matrix products +oneDNN [0-9.]+ [a-z0-9_]+$' '^bf16 products +(native|emulated)' '^MPI +[A-Za-z]'
+  '^processor level +v[234](-[a-z0-9]+)? \(code|compiled for .*\)$' '^matrix products +oneDNN [0-9.]+ [a-z0-9_]+$' '^bf16 products +(native|emulated)' '^MPI +[A-Za-z]'
   '^HDF5 +[0-9.]+, (serial|parallel), (not )?thread-safe$')
 expect_match 0 '^weft [0-9]+\.[0-9]+\.[0-9]+$' "${build[@]}" -- "$weft" --version
 expect_match 0 '^weft +[0-9.]+$' "${build[@]}" '^processors +[0-9]+ online' '^memory +[0-9.]+ GiB' '^disk here +[0-9.]+ GiB' \

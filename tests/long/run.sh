@@ -10,6 +10,7 @@
 #   cuda-mutations  every patch of tests/mutations/cuda breaks device code, and the test that it names fails (60 min)
 #   mutations       the same for the other patches of tests/mutations (30 min)
 #   matrix          losses of 50 steps of every layout x model x knob (5 min)
+#   levels          the program for every x86-64 processor, at each level that this machine has (25 min, of which building 15)
 #   kills           checkpoints, while they are written: a process is killed at 400 instants, one of two ranks at 20 (3 min)
 #   chaos           320 faults in eight phases of runs on two ranks, 40 a phase, each resumed to the same bits; then
 #                   every file of a checkpoint damaged, a full disk, two jobs, a branch (30 min)
@@ -27,7 +28,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-all=(seeds nccl cuda-mutations mutations matrix kills chaos fuzz tidy python references)
+all=(seeds nccl cuda-mutations mutations matrix levels kills chaos fuzz tidy python references)
 case ${1:-} in
   -h | --help)
     sed -n '3,/^set/{/^set/d; s/^# \{0,1\}//; p}' "${BASH_SOURCE[0]}"
