@@ -145,6 +145,16 @@ void check_model(const JobConfig& job, Problems& problems) {
                   "model.tying: an embedding of width {} cannot serve as the output of width {}; use tying none, or "
                   "remove model.embedding_width",
                   model.derived_embedding_width(), model.width);
+  problems.add_if(
+      model.padding_id >= 0 && model.tying != Tying::None,
+      "model.padding_id: the row of a table that is also the output is trained; set model.tying to none, or "
+      "padding_id to -1");
+  problems.add_if(model.cross_norm == CrossNorm::Memory && model.encoder_layers == 0,
+                  "model.cross_norm: a model without an encoder has no cross-attention; set it to query");
+  problems.add_if(
+      model.cross_norm == CrossNorm::Memory && model.norm_placement == NormPlacement::Post,
+      "model.cross_norm: memory needs norms before branches, and model.norm_placement is post; change one of "
+      "them");
   problems.add_if(model.derived_kv_heads() % tp != 0,
                   "parallel.tp: {} does not divide the {} key/value heads; use one of {}", tp, model.derived_kv_heads(),
                   divisors_near(model.derived_kv_heads(), tp));

@@ -10,6 +10,7 @@
 namespace weft {
 
 enum class NormPlacement : uint8_t { Pre, Post };
+enum class CrossNorm : uint8_t { Query, Memory };
 enum class Positions : uint8_t { Learned, Sinusoidal, None };
 enum class Tying : uint8_t { None, Output, All };
 enum class InitScheme : uint8_t { Gpt2, Xavier };
@@ -26,12 +27,16 @@ struct EnumNames<NormPlacement> {
   static constexpr auto kNames = enum_names<NormPlacement>("pre", "post");
 };
 template <>
+struct EnumNames<CrossNorm> {
+  static constexpr auto kNames = enum_names<CrossNorm>("query", "memory");
+};
+template <>
 struct EnumNames<Positions> {
   static constexpr auto kNames = enum_names<Positions>("learned", "sinusoidal", "none");
 };
 template <>
 struct EnumNames<SinusoidForm> {
-  static constexpr auto kNames = enum_names<SinusoidForm>("interleaved", "halves");
+  static constexpr auto kNames = enum_names<SinusoidForm>("interleaved", "halves", "halves_from_one", "per_column");
 };
 template <>
 struct EnumNames<Tying> {
@@ -69,8 +74,10 @@ struct TransformerConfig {
   int64_t head_dim = 0;
   int64_t ffn = 0;
   int64_t embedding_width = 0;
+  int64_t padding_id = -1;
   int64_t max_length = 256;
   NormPlacement norm_placement = NormPlacement::Pre;
+  CrossNorm cross_norm = CrossNorm::Query;
   bool final_norm = true;
   double norm_epsilon = 1e-5;
   Positions positions = Positions::Learned;
@@ -113,13 +120,24 @@ struct TransformerConfig {
             Range{.min = 0, .max = 1 << 22});
     v.field("embedding_width", embedding_width,
             "Features of the token embedding, projected to the width if they differ; 0 means width.", optional_size);
+    v.field("padding_id", padding_id,
+            "A token whose embedding begins at zero and is not trained, as padding_idx of PyTorch; -1: none.",
+            Range{.min = -1, .max = 1 << 24});
     v.field("max_length", max_length, "Longest sequence in tokens: the size of the position table.",
             Range{.min = 1, .max = 1 << 24});
     v.field("norm_placement", norm_placement, "LayerNorm before each branch (pre) or after each residual sum (post).");
+    v.field("cross_norm", cross_norm,
+            "What the LayerNorm before a cross-attention reads: the stream that queries come from (query), or the "
+            "encoder's output that keys and values come from (memory).");
     v.field("final_norm", final_norm, "A LayerNorm after the last block of each stack.");
     v.field("norm_epsilon", norm_epsilon, "Added to the variance in LayerNorm.", Range{.min = 1e-12, .max = 1});
     v.field("positions", positions, "How positions enter: a learned table, sinusoids, or not at all.");
-    v.field("sinusoid_form", sinusoid_form, "Order of sines and cosines in sinusoidal positions.");
+    v.field(
+        "sinusoid_form", sinusoid_form,
+        "Columns of sinusoidal positions, t, i and c from 0, w(e) = base^(-e / width): interleaved, sin(t w(2i)) and "
+        "cos(t w(2i)) side by side (Vaswani et al. 2017); halves, all these sines, then the cosines (MarianMT); "
+        "halves_from_one, the halves of (t + 1) w(2i + 2); per_column, sin(t w(c)) in even columns c, cos(t w(c)) in "
+        "odd ones.");
     v.field("sinusoid_base", sinusoid_base, "Longest wavelength of sinusoidal positions, over 2 pi.",
             Range{.min = 1.5, .max = 1e9});
     v.field("activation", activation,

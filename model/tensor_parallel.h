@@ -24,6 +24,8 @@ class TensorParallel {
   bool sequence() const { return sequence_; }
   // The axes over which a gradient computed from sequence-sharded tokens is partial.
   AxisSet sequence_axes() const { return sequence_ ? AxisSet{tp_.axis()} : AxisSet{}; }
+  // The axes over which the gradient of a column-parallel product's replicated input is partial.
+  AxisSet product_axes() const { return active() ? AxisSet{tp_.axis()} : AxisSet{}; }
   // The tokens that this rank's norms and residual sums process (not while decoding: see shards_tokens).
   ResidualPart residual_part() const { return sequence_ ? ResidualPart{tp_.rank(), tp_.size()} : ResidualPart{}; }
   Communicator& communicator() const { return tp_; }

@@ -15,6 +15,28 @@ void check_positions(const Checks& check, const Tensor& table, const Tensor& row
   check.vector("row_positions", row_positions, rows, DType::I32);
 }
 
+// One column of a table of sinusoids: the sine or cosine of (t + first_position) base^(-exponent / width).
+struct SinusoidColumn {
+  bool cosine = false;
+  int64_t exponent = 0;
+  int64_t first_position = 0;
+};
+
+SinusoidColumn sinusoid_column(SinusoidForm form, int64_t column, int64_t width) {
+  const int64_t sines = (width + 1) / 2;
+  switch (form) {
+    case SinusoidForm::Interleaved:
+      return {.cosine = column % 2 == 1, .exponent = column / 2 * 2};
+    case SinusoidForm::Halves:
+      return {.cosine = column >= sines, .exponent = column % sines * 2};
+    case SinusoidForm::HalvesFromOne:
+      return {.cosine = column >= sines, .exponent = column % sines * 2 + 2, .first_position = 1};
+    case SinusoidForm::PerColumn:
+      return {.cosine = column % 2 == 1, .exponent = column};
+  }
+  throw InternalError("no such form of sinusoids");
+}
+
 }  // namespace
 
 void embed_forward(Context& context, const EmbedForward& args) {
@@ -99,15 +121,12 @@ std::vector<float> sinusoids(int64_t length, int64_t width, SinusoidForm form, d
   require<InternalError>(length >= 0 && width > 0 && base > 0, "sinusoids: {} positions of width {}, base {}", length,
                          width, base);
   std::vector<float> table(static_cast<size_t>(length * width));
-  const int64_t pairs = (width + 1) / 2;
-  for (int64_t i = 0; i < pairs; ++i) {
-    const double frequency = std::pow(base, -2.0 * static_cast<double>(i) / static_cast<double>(width));
-    const int64_t sine = form == SinusoidForm::Interleaved ? 2 * i : i;
-    const int64_t cosine = form == SinusoidForm::Interleaved ? 2 * i + 1 : pairs + i;
+  for (int64_t c = 0; c < width; ++c) {
+    const SinusoidColumn column = sinusoid_column(form, c, width);
+    const double frequency = std::pow(base, -static_cast<double>(column.exponent) / static_cast<double>(width));
     for (int64_t t = 0; t < length; ++t) {
-      const double angle = static_cast<double>(t) * frequency;
-      table[t * width + sine] = static_cast<float>(std::sin(angle));
-      if (cosine < width) table[t * width + cosine] = static_cast<float>(std::cos(angle));
+      const double angle = static_cast<double>(t + column.first_position) * frequency;
+      table[t * width + c] = static_cast<float>(column.cosine ? std::cos(angle) : std::sin(angle));
     }
   }
   return table;

@@ -61,9 +61,13 @@ struct AddPositionsBackward {
 };
 void add_positions_backward(Context& context, const AddPositionsBackward& args);
 
-// The constant table of "Attention is all you need" 3.5, [length, width]. Angle of pair i at position t:
-// t / base^(2 i / width). Interleaved: (sin, cos, sin, ...); halves: all sines, then all cosines.
-enum class SinusoidForm : uint8_t { Interleaved, Halves };
+// The constant table of sinusoidal positions, [length, width]. Position t, pair i and column c count from 0; w(e) is
+// base^(-e / width).
+//   Interleaved    sin(t w(2i)) in column 2i, cos(t w(2i)) in column 2i + 1 ("Attention is all you need", 3.5)
+//   Halves         the same columns, all sines before all cosines (MarianMT)
+//   HalvesFromOne  sin((t + 1) w(2i + 2)), then all cosines of the same angles: positions and pairs count from 1
+//   PerColumn      sin(t w(c)) in even columns, cos(t w(c)) in odd ones: each column has a frequency of its own
+enum class SinusoidForm : uint8_t { Interleaved, Halves, HalvesFromOne, PerColumn };
 std::vector<float> sinusoids(int64_t length, int64_t width, SinusoidForm form, double base);
 
 }  // namespace weft

@@ -56,6 +56,13 @@ Linear::Options output_projection(const LayerScope& b, const std::string& name) 
           .sharding = LinearSharding::RowParallel};
 }
 
+// A post-LN block norms sums, and has no norm for the memory.
+NormInput cross_norm_input(const TransformerConfig& c, NormInput of_other_branches) {
+  if (c.cross_norm == CrossNorm::Query) return of_other_branches;
+  require<InternalError>(c.norm_placement == NormPlacement::Pre, "a post-LN block that norms the memory");
+  return NormInput::Memory;
+}
+
 // The inputs of one attention's backward. Self-attention sets qkv, cross-attention q and kv.
 struct Saved {
   Var qkv, q, kv, out;
@@ -155,7 +162,7 @@ Var SelfAttention::decode(ForwardContext& forward, const Var& x, const Tokens& t
 }
 
 CrossAttention::CrossAttention(LayerScope& scope, const std::string& name, int layer)
-    : Branch(scope, name),
+    : Branch(scope, name, cross_norm_input(scope.config, norm_input(scope.config))),
       heads_(local_heads(scope)),
       first_head_(scope.shards.first(heads_.heads())),
       q_(scope, projection(scope, name + ".q", heads_.queries)),
@@ -166,7 +173,8 @@ CrossAttention::CrossAttention(LayerScope& scope, const std::string& name, int l
       dropout_id_(scope.dropout_id(name)) {}
 
 Var CrossAttention::keys_and_values(ForwardContext& forward, const Memory& memory) const {
-  return kv_(forward, memory.states, memory.tokens);
+  const Tokens& tokens = memory.tokens;
+  return kv_(forward, norms_memory() ? Residual(memory.states).normed(forward, norm(), tokens) : memory.states, tokens);
 }
 
 Var CrossAttention::operator()(ForwardContext& forward, const Var& x, const Tokens& tokens,

@@ -33,7 +33,7 @@ class SelfAttention : public Branch {
   uint64_t dropout_id_;
 };
 
-// Queries from the decoder, keys and values from the encoder's output.
+// Queries from the decoder, keys and values from the encoder's output, which each block norms with CrossNorm::Memory.
 class CrossAttention : public Branch {
  public:
   CrossAttention(LayerScope& scope, const std::string& name, int layer);

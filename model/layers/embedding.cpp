@@ -23,13 +23,18 @@ Embedding::Embedding(LayerScope& scope, const std::string& name, int64_t vocabul
     : config_(scope.config), table_(shared_table), shards_(scope.shards), dropout_id_(scope.dropout_id(name)) {
   const TransformerConfig& c = scope.config;
   const int64_t width = c.derived_embedding_width();
+  const auto padding = c.padding_id >= 0 ? std::optional(c.padding_id) : std::nullopt;
+  require<ConfigError>(!padding || *padding < vocabulary,
+                       "model.padding_id: {} is not one of the {} tokens of {}; lower it, or set it to -1 for none",
+                       c.padding_id, vocabulary, name);
   if (!table_) {
     table_ = &scope.registry.add({.name = name + ".tokens",
                                   .shape = {vocabulary, width},
                                   .init = scope.embedding_init(width),
                                   .decays = true,
                                   .placement = sharded(MeshAxis::Tp, 0),
-                                  .padded = true});
+                                  .padded = true,
+                                  .zero_row = padding});
   }
   if (kPositionTable[c.positions] == PositionTable::Learned) {
     learned_ = &scope.registry.add({.name = name + ".positions",
@@ -65,6 +70,12 @@ Var Embedding::operator()(ForwardContext& forward, const Tokens& tokens) const {
   return add_positions(forward, projection_ ? (*projection_)(forward, x, tokens) : x, tokens);
 }
 
+Tensor Embedding::padding_row(const Tensor& table) const {
+  if (!table || config_.padding_id < 0) return {};
+  const int64_t row = config_.padding_id - shards_.first(table.size(0));
+  return row >= 0 && row < table.size(0) ? table.slice(row, row + 1) : Tensor{};
+}
+
 Var Embedding::lookup(ForwardContext& forward, const Tokens& tokens, bool with_positions) const {
   Tape& tape = forward.tape;
   const ParameterUse use = tape.use(table_), learned = tape.use(with_positions ? learned_ : nullptr);
@@ -82,7 +93,8 @@ Var Embedding::lookup(ForwardContext& forward, const Tokens& tokens, bool with_p
                                  .dropout = dropout,
                                  .row_positions = tokens->replicated.ids.position,
                                  .y = y->value});
-  tape.push([&tape, y, first_token, scale, dropout, use, learned, tokens] {
+  tape.push([this, &tape, y, first_token, scale, dropout, use, learned, tokens] {
+    const Gradient dtable = use.gradient();
     embed_backward(tape.context(), {.dy = y->gradient,
                                     .tokens = tokens->tokens,
                                     .by_token = tokens->by_token,
@@ -91,8 +103,9 @@ Var Embedding::lookup(ForwardContext& forward, const Tokens& tokens, bool with_p
                                     .dropout = dropout,
                                     .row_positions = tokens->replicated.ids.position,
                                     .by_position = tokens->replicated.by_position,
-                                    .dtable = use.gradient(),
+                                    .dtable = dtable,
                                     .dpositions = learned.gradient()});
+    if (const Tensor row = padding_row(dtable.tensor)) fill(tape.context(), row, 0);
   });
   return y;
 }

@@ -7,7 +7,8 @@
 
 namespace weft {
 
-// Token embedding (projected if its width differs from the model's), scale, positions, dropout.
+// Token embedding (projected if its width differs from the model's), scale, positions, dropout. The row of a padding
+// token begins at zero and gets no gradient, so that training leaves it at zero.
 class Embedding {
  public:
   Embedding(LayerScope& scope, const std::string& name, int64_t vocabulary, const Parameter* shared_table = nullptr);
@@ -18,6 +19,8 @@ class Embedding {
   void prepare(Context& context, DType compute);
 
  private:
+  // The padding token's row of a tensor that is laid out like the table, if this rank has it; otherwise absent.
+  Tensor padding_row(const Tensor& table) const;
   Var lookup(ForwardContext& forward, const Tokens& tokens, bool with_positions) const;
   Var add_positions(ForwardContext& forward, const Var& x, const Tokens& tokens) const;
   Tensor position_table() const { return learned_ ? learned_->value() : sinusoids_; }

@@ -3,15 +3,14 @@
 
 namespace weft {
 
-Norm::Norm(LayerScope& scope, const std::string& name)
+Norm::Norm(LayerScope& scope, const std::string& name, AxisSet partial_over)
     : gamma_(&scope.registry.add({.name = name + ".weight",
                                   .shape = {scope.config.width},
                                   .init = Init::ones(),
-                                  .partial_over = scope.shards.sequence_axes()})),
+                                  .partial_over = partial_over})),
       epsilon_(scope.config.norm_epsilon) {
   if (!scope.config.norm_bias) return;
-  beta_ = &scope.registry.add(
-      {.name = name + ".bias", .shape = {scope.config.width}, .partial_over = scope.shards.sequence_axes()});
+  beta_ = &scope.registry.add({.name = name + ".bias", .shape = {scope.config.width}, .partial_over = partial_over});
 }
 
 }  // namespace weft

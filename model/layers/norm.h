@@ -9,7 +9,9 @@ namespace weft {
 // The parameters of a LayerNorm over the last dim, [width] each; residual_norm computes it (model/layers/residual.h).
 class Norm {
  public:
-  Norm(LayerScope& scope, const std::string& name);
+  Norm(LayerScope& scope, const std::string& name) : Norm(scope, name, scope.shards.sequence_axes()) {}
+  // The gradient of its output is partial over these axes, and so are those of its parameters.
+  Norm(LayerScope& scope, const std::string& name, AxisSet partial_over);
   const Parameter* gamma() const { return gamma_; }
   const Parameter* beta() const { return beta_; }  // null if norms have no bias
   double epsilon() const { return epsilon_; }

@@ -7,27 +7,35 @@
 namespace weft {
 namespace {
 
-// Whether a branch's norm comes before its body.
-constexpr EnumTable<NormPlacement, bool> kNormComesFirst = {{NormPlacement::Pre, true}, {NormPlacement::Post, false}};
+constexpr EnumTable<NormPlacement, NormInput> kNormInput = {{NormPlacement::Pre, NormInput::Stream},
+                                                            {NormPlacement::Post, NormInput::Sum}};
+
+// The memory is gathered over tp once for all blocks, and the ranks add up its gradient there: in a block each rank has
+// a part of it.
+AxisSet partial_over(const LayerScope& scope, NormInput norm_input) {
+  return norm_input == NormInput::Memory ? scope.shards.product_axes() : scope.shards.sequence_axes();
+}
 
 }  // namespace
 
-Branch::Branch(LayerScope& scope, const std::string& name)
-    : norm_(scope, name + "_norm"),
-      pre_norm_(kNormComesFirst[scope.config.norm_placement]),
+NormInput Branch::norm_input(const TransformerConfig& config) { return kNormInput[config.norm_placement]; }
+
+Branch::Branch(LayerScope& scope, const std::string& name, NormInput norm_input)
+    : norm_(scope, name + "_norm", partial_over(scope, norm_input)),
+      norm_input_(norm_input),
       dropout_(scope.config.dropout.residual),
       dropout_id_(scope.dropout_id(name + ".residual")) {}
 
 Var Residual::branch_input(ForwardContext& forward, const Branch& branch, const Tokens& tokens) {
-  return branch.pre_norm_ ? normed(forward, branch.norm_, tokens) : value(forward, tokens);
+  return branch.norm_input_ == NormInput::Stream ? normed(forward, branch.norm_, tokens) : value(forward, tokens);
 }
 
-// In pre-LN the branch waits for the next norm; in post-LN its own norm follows.
+// In post-LN the branch's own norm follows at once; otherwise the branch waits for the next norm.
 void Residual::add(ForwardContext& forward, const Branch& branch, Var output, const Parameter* bias,
                    const Tokens& tokens) {
   pending_ = std::move(output);
   bias_ = bias, dropout_ = branch.dropout_, dropout_id_ = branch.dropout_id_;
-  if (!branch.pre_norm_) value_ = join(forward, tokens, &branch.norm_);
+  if (branch.norm_input_ == NormInput::Sum) value_ = join(forward, tokens, &branch.norm_);
 }
 
 Var Residual::normed(ForwardContext& forward, const Norm& norm, const Tokens& tokens) {

@@ -9,19 +9,28 @@
 
 namespace weft {
 
-// The parts of a residual branch (attention, feed-forward) besides its body: the norm before it (pre-LN) or after the
-// sum (post-LN), and the dropout of its output. A sublayer derives from it and has
+// What the norm of a branch reads: the stream, before the body (pre-LN); the sum of both (post-LN); or the memory,
+// which the body of a cross-attention passes through norm() itself.
+enum class NormInput : uint8_t { Stream, Sum, Memory };
+
+// The parts of a residual branch (attention, feed-forward) besides its body: its norm, and the dropout of its output. A
+// sublayer derives from it and has
 //   Var operator()(ForwardContext&, const Var& x, const Tokens&, ...) const    its output, as Linear leaves it
 //   const Parameter* output_bias() const                                             its Linear::residual_bias
 class Branch {
  protected:
   // Declares the norm `name`_norm and the dropout site `name`.residual.
-  Branch(LayerScope& scope, const std::string& name);
+  Branch(LayerScope& scope, const std::string& name) : Branch(scope, name, norm_input(scope.config)) {}
+  Branch(LayerScope& scope, const std::string& name, NormInput norm_input);
+  // The norm's input in all branches but those of CrossNorm::Memory.
+  static NormInput norm_input(const TransformerConfig& config);
+  const Norm& norm() const { return norm_; }
+  bool norms_memory() const { return norm_input_ == NormInput::Memory; }
 
  private:
   friend class Residual;
   Norm norm_;
-  bool pre_norm_;
+  NormInput norm_input_;
   double dropout_;
   uint64_t dropout_id_;
 };
@@ -32,7 +41,8 @@ class Residual {
  public:
   explicit Residual(Var value) : value_(std::move(value)) {}
 
-  // x + dropout(sublayer(norm(x)) + bias) in pre-LN, norm(x + dropout(sublayer(x) + bias)) in post-LN.
+  // x + dropout(sublayer(norm(x)) + bias) in pre-LN, norm(x + dropout(sublayer(x) + bias)) in post-LN, and
+  // x + dropout(sublayer(x) + bias) if the sublayer norms the memory.
   template <class Sublayer, class... Inputs>
   void apply(ForwardContext& forward, const Sublayer& sublayer, const Tokens& tokens, const Inputs&... inputs) {
     const Branch& branch = sublayer;

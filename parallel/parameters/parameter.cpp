@@ -60,10 +60,16 @@ class LocalRows {
   std::vector<int64_t> origin_;
 };
 
-// Draws elements first .. first + n of the parameter, by global flat index.
+// Whether the element of this global flat index belongs to the parameter's zero_row.
+bool in_zero_row(const ParameterSpec& spec, int64_t index) {
+  return spec.zero_row && index / (spec.shape.elements() / spec.shape[0]) == *spec.zero_row;
+}
+
+// Draws elements first .. first + n of the parameter, by global flat index; all of them lie in one row.
 template <class T>
-void draw_run(const Init& init, const Philox& philox, int64_t first, int64_t n, T* out) {
-  switch (init.kind) {
+void draw_run(const ParameterSpec& spec, const Philox& philox, int64_t first, int64_t n, T* out) {
+  const Init& init = spec.init;
+  switch (in_zero_row(spec, first) ? Init::Kind::Zeros : init.kind) {
     case Init::Kind::Zeros:
       std::fill_n(out, n, T(0));
       break;
@@ -178,7 +184,7 @@ void ParameterRegistry::draw_masters(const Parameter& p, uint64_t seed) {
     drawn.resize(static_cast<size_t>(n * columns));
     parallel_for(context_.threads(), n, 16, [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
-        draw_run(p.spec_.init, philox, rows.global_index(first + r), columns, drawn.data() + r * columns);
+        draw_run(p.spec_, philox, rows.global_index(first + r), columns, drawn.data() + r * columns);
       }
     });
     const int64_t begin = p.flat_offset_ + first * columns;

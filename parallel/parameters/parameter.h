@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,8 @@ struct ParameterSpec {
   Placement placement;   // placement over the axes that divide a replica
   bool padded = false;   // a vocabulary: its sharded dim 0 is cut in equal parts, padded to the device's multiple
   AxisSet partial_over;  // each rank of these axes has a part of the gradient's sum (norms under sequence parallelism)
-  bool frozen = false;   // the parameter is not trained: it has no gradient and no moments
+  std::optional<int64_t> zero_row;  // an index of dim 0 whose elements begin at zero, whatever is drawn for the others
+  bool frozen = false;              // the parameter is not trained: it has no gradient and no moments
 };
 
 class Parameter {

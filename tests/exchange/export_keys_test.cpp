@@ -57,8 +57,8 @@ TEST_F(ExportKeys, Gpt2RepresentsOrRefusesAll) {
     return error == "no error" ? "" : error;
   };
   EXPECT_THAT(without_effect({.model = kSmall}, refusal),
-              testing::ElementsAre("sinusoid_form=halves", "sinusoid_base=5000", "tying=all", "dropout.ffn=0.1",
-                                   "init=xavier"));
+              testing::ElementsAre("sinusoid_form=halves", "sinusoid_form=halves_from_one", "sinusoid_form=per_column",
+                                   "sinusoid_base=5000", "tying=all", "dropout.ffn=0.1", "init=xavier"));
 }
 
 TEST_F(ExportKeys, MarianRepresentsOrRefusesAll) {

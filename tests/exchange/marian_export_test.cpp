@@ -129,6 +129,7 @@ TEST_F(MarianExport, ModelsThatMarianLacksKeepTheirOwnLayout) {
   own("norm_epsilon", [](auto& m) { m.norm_epsilon = 1e-6; });
   own("positions", [](auto& m) { m.positions = Positions::Learned; });
   own("sinusoid_form", [](auto& m) { m.sinusoid_form = SinusoidForm::Interleaved; });
+  own("sinusoid_form", [](auto& m) { m.sinusoid_form = SinusoidForm::HalvesFromOne; });
   own("sinusoid_base", [](auto& m) { m.sinusoid_base = 1000; });
   own("kv_heads", [](auto& m) { m.kv_heads = 1; });
   own("head_dim", [](auto& m) { m.head_dim = 8; });

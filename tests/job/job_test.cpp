@@ -78,6 +78,8 @@ TEST(Job, ContradictionsSayWhatToChange) {
        {"parallel.tp=3", "parallel.tp: 3 does not divide the 4 key/value heads; use one of 1, 2, 4"},
        {"parallel.tp=8", "parallel.tp: 8 does not divide the 4 key/value heads"},
        {"model.embedding_width=64", "model.tying: an embedding of width 64 cannot serve as the output of width 128"},
+       {"model.padding_id=0", "model.padding_id: the row of a table that is also the output is trained"},
+       {"model.cross_norm=memory", "model.cross_norm: a model without an encoder has no cross-attention"},
        {"model.activation=none", "model.activation: none makes the feed-forward layer linear"},
        {"model.encoder_layers=1", "model.encoder_layers: gpt has no encoder"},
        {"model.tying=all", "model.tying: gpt has no source to tie"},
@@ -168,6 +170,7 @@ TEST(Job, ContradictionsOfTranslation) {
       translation_job(),
       {{"data.format=text", "data.format: text has one language; translation needs parallel or tsv"},
        {"model.encoder_layers=0", "translation needs an encoder, set it to 1 or more"},
+       {"model={cross_norm: memory, norm_placement: post}", "model.cross_norm: memory needs norms before branches"},
        {"data.max_source_tokens=300", "data.max_source_tokens: sequences of 300 tokens do not fit the 256 positions"},
        {"data.max_target_tokens=258", "data.max_target_tokens: sequences of 258 tokens do not fit the 256 positions"}});
   EXPECT_EQ(with_override(translation_job(), "data.max_target_tokens=257"), "");

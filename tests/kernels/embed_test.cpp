@@ -285,13 +285,14 @@ TEST(EmbedChecks, RunsDryOnMeta) {
 // Rotating each pair by its angle times k takes PE(t) to PE(t + k), for every t.
 TEST(Sinusoids, ShiftIsAFixedLinearMap) {
   const int64_t length = 200, width = 24, half = width / 2;
-  for (const SinusoidForm form : {SinusoidForm::Interleaved, SinusoidForm::Halves}) {
+  for (const SinusoidForm form : {SinusoidForm::Interleaved, SinusoidForm::Halves, SinusoidForm::HalvesFromOne}) {
     const std::vector<float> pe = sinusoids(length, width, form, 10000);
     for (const int64_t k : {1, 7, 50}) {
       for (int64_t i = 0; i < half; ++i) {
         const int64_t sine = form == SinusoidForm::Interleaved ? 2 * i : i;
         const int64_t cosine = form == SinusoidForm::Interleaved ? 2 * i + 1 : half + i;
-        const double angle = static_cast<double>(k) / std::pow(10000, 2.0 * static_cast<double>(i) / width);
+        const int64_t pair = form == SinusoidForm::HalvesFromOne ? i + 1 : i;
+        const double angle = static_cast<double>(k) / std::pow(10000, 2.0 * static_cast<double>(pair) / width);
         for (int64_t t = 0; t + k < length; ++t) {
           const double s = pe[t * width + sine], c = pe[t * width + cosine];
           ASSERT_NEAR(pe[(t + k) * width + sine], s * std::cos(angle) + c * std::sin(angle), 3e-7);
@@ -300,6 +301,38 @@ TEST(Sinusoids, ShiftIsAFixedLinearMap) {
       }
     }
   }
+}
+
+// Positions and pairs counted from 1, all sines before all cosines, by the loop that such a text has.
+TEST(Sinusoids, HalvesFromOneCountPositionsAndPairsFromOne) {
+  const int64_t length = 5, width = 64;
+  const std::vector<float> table = sinusoids(length, width, SinusoidForm::HalvesFromOne, 10000);
+  const auto at = [&](int64_t t, int64_t column) { return table[(t - 1) * width + column - 1]; };
+  for (int64_t t = 1; t <= length; ++t) {
+    for (int64_t i = 1; i <= width / 2; ++i) {
+      const double angle = static_cast<double>(t) / std::pow(10000, 2.0 * static_cast<double>(i) / width);
+      EXPECT_FLOAT_EQ(at(t, i), static_cast<float>(std::sin(angle)));
+      EXPECT_FLOAT_EQ(at(t, width / 2 + i), static_cast<float>(std::cos(angle)));
+    }
+  }
+  EXPECT_FLOAT_EQ(at(1, 1), 0.68156135f);   // sin(10000^(-2 / 64))
+  EXPECT_FLOAT_EQ(at(5, 64), 0.99999988f);  // cos(5 / 10000)
+}
+
+// Each column has the exponent of its own number, by the products of exponentials that such a code has.
+TEST(Sinusoids, PerColumnGivesEachCosineAFrequencyOfItsOwn) {
+  const int64_t length = 40, width = 144;
+  const std::vector<float> table = sinusoids(length, width, SinusoidForm::PerColumn, 10000);
+  for (int64_t c = 0; c < width; ++c) {
+    const double factor = std::exp(static_cast<double>(c) * (-std::log(10000.0) / width));
+    for (int64_t t = 0; t < length; ++t) {
+      const double angle = static_cast<double>(t) * factor;
+      EXPECT_NEAR(table[t * width + c], c % 2 == 0 ? std::sin(angle) : std::cos(angle), 1e-7);
+    }
+  }
+  const std::vector<float> formula = sinusoids(length, width, SinusoidForm::Interleaved, 10000);
+  EXPECT_EQ(table[3 * width + 2], formula[3 * width + 2]);  // sines agree with the interleaved formula
+  EXPECT_NE(table[3 * width + 3], formula[3 * width + 3]);
 }
 
 TEST(Sinusoids, ValuesBaseAndOddWidths) {

@@ -48,6 +48,7 @@ std::vector<Cell> cells() {
       {"GptSinusoidal", {.positions = Positions::Sinusoidal, .scale_embedding = true, .bias = false}, {}},
       {"Projected", {.embedding_width = 40}, {}},
       {"Seq2SeqPostNorm", {.seq2seq = true, .norm = NormPlacement::Post}, {}},
+      {"Seq2SeqMemoryNorm", {.seq2seq = true, .cross_norm = CrossNorm::Memory, .padding_id = 0}, {}},
       {"GptLora", {.lora = adapters}, {}},
       {"GptPartlyFrozen", {.freeze = {"decoder.embedding.*", "decoder.0.*", "output.*"}}, {}},
   };

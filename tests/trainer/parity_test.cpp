@@ -52,10 +52,11 @@ Deviation deviation(const LayoutRun& run, const LayoutRun& from) {
 // The run of one rank without any option.
 const LayoutRun& reference(const LayoutCase& c) {
   static std::map<std::string, LayoutRun> known;
-  const std::string key = fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {}", c.seq2seq, c.vocabulary, c.steps,
-                                      static_cast<int>(c.precision), static_cast<int>(c.norm), c.embedding_width,
-                                      c.heads, c.kv_heads, static_cast<int>(c.positions), c.scale_embedding, c.bias,
-                                      c.lora.rank, c.freeze.size(), c.document_mask);
+  const std::string key =
+      fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", c.seq2seq, c.vocabulary, c.steps,
+                  static_cast<int>(c.precision), static_cast<int>(c.norm), c.embedding_width, c.heads, c.kv_heads,
+                  static_cast<int>(c.positions), c.scale_embedding, c.bias, c.lora.rank, c.freeze.size(),
+                  c.document_mask, static_cast<int>(c.cross_norm), c.padding_id);
   const auto at = known.find(key);
   return at != known.end() ? at->second : known.emplace(key, train(c, {})[0]).first->second;
 }
@@ -96,6 +97,7 @@ void expect_same_run(const LayoutCase& c, const Layout& layout, const std::vecto
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
     EXPECT_EQ(ranks[rank].losses, ranks[0].losses) << layout.name() << " rank " << rank;
     EXPECT_EQ(ranks[rank].unchanged, ranks[rank].frozen) << layout.name() << " rank " << rank;
+    EXPECT_EQ(ranks[rank].zero_rows, 0) << layout.name() << " rank " << rank;
     EXPECT_EQ(ranks[rank].values, ranks[rank % layout.tp].values) << "replicas differ, " << layout.name();
   }
 }
