@@ -18,8 +18,8 @@ struct TreeNode {
 };
 
 void append(std::string& text, const std::string& name, const TreeNode& branch, size_t depth) {
-  text += fmt::format("{:{}}{:<{}} {:>14}  {}\n", "", 2 * depth, name, 36 - 2 * depth,
-                      fmt::format("{:L}", branch.elements), branch.shape);
+  text += fmt::format("{:{}}{:<{}} {:>14}{}{}\n", "", 2 * depth, name, 36 - 2 * depth,
+                      fmt::format("{:L}", branch.elements), branch.shape.empty() ? "" : "  ", branch.shape);
   for (const auto& [child, inner] : branch.children) append(text, child, inner, depth + 1);
 }
 
