@@ -4,6 +4,11 @@
 
 namespace weft {
 
+// Seconds of a clock that is never set back; only differences mean anything.
+inline double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 // Wall time in seconds, by a clock that is never set back.
 inline double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -4,9 +4,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
-#include "base/clock.h"
 #include "base/output.h"
 
 namespace weft {
@@ -30,12 +31,46 @@ std::string counted(int64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
+// The step that a pause belongs to is left out with it: earlier marks move to where it ended.
+void Pace::leave_out_pause(const Mark& now) {
+  if (marks_.size() < 2) return;
+  const double usual = (marks_.back().time - marks_.front().time) / static_cast<double>(marks_.size() - 1);
+  const double gap = now.time - marks_.back().time, work = now.done - marks_.back().done;
+  if (gap <= std::max(kPauseSeconds, kPauseTimes * usual)) return;
+  for (Mark& mark : marks_) mark.time += gap, mark.done += work;
+}
+
+void Pace::reach(double done, double now) {
+  const Mark mark{.done = done, .time = now};
+  if (!marks_.empty() && done < marks_.back().done) marks_.clear();
+  leave_out_pause(mark);
+  const size_t count = marks_.size();
+  const bool near = count >= 2 && now - marks_[count - 2].time < kSpan / kMarks;
+  if (near || (count > 0 && marks_.back().time == now)) {
+    marks_.back() = mark;
+  } else {
+    marks_.push_back(mark);
+  }
+  while (marks_.size() > 2 && now - marks_.front().time > kSpan) marks_.pop_front();
+}
+
+double Pace::per_second() const {
+  if (marks_.size() < 2) return 0;
+  const double seconds = marks_.back().time - marks_.front().time, done = marks_.back().done - marks_.front().done;
+  return seconds > 0 ? done / seconds : 0;
+}
+
+double Pace::seconds_left(double total) const {
+  if (!marks_.empty() && marks_.back().done >= total) return 0;
+  const double rate = per_second();
+  return rate > 0 ? (total - marks_.back().done) / rate : std::numeric_limits<double>::quiet_NaN();
+}
+
 Progress::Progress(bool is_rank0, double quiet_seconds)
     : is_rank0_(is_rank0),
       terminal_(isatty(STDERR_FILENO) != 0),
       quiet_seconds_(quiet_seconds),
-      start_(std::chrono::steady_clock::now()),
-      shown_(start_ - std::chrono::hours(1)) {}
+      shown_(std::chrono::steady_clock::now() - std::chrono::hours(1)) {}
 
 Progress::~Progress() { clear(); }
 
@@ -60,11 +95,6 @@ void Progress::write(const std::string& text) {
 void Progress::clear() {
   if (open_) write("\n");
   open_ = false;
-}
-
-double Progress::seconds_left(int64_t first, int64_t done, int64_t total) const {
-  const double spent = seconds_since(start_);
-  return done > first ? spent / static_cast<double>(done - first) * static_cast<double>(total - done) : 0;
 }
 
 }  // namespace weft

@@ -2,8 +2,11 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
+
+#include "base/clock.h"
 
 namespace weft {
 
@@ -13,6 +16,32 @@ std::string format_duration(double seconds);
 std::string format_count(double value);
 // "1 shard", "2 shards": a number of things whose plural ends in s.
 std::string counted(int64_t count, std::string_view noun);
+
+// How fast a long job has been lately: over the last 60 s, or over its last step where a step takes longer. Warm-up
+// ages out. A pause far longer than a step does not count: a suspended process, a long evaluation.
+class Pace {
+ public:
+  // `done` units of the work are done at `now`, in seconds of any clock that is never set back. If less is done than
+  // before, the pace is measured from here.
+  void reach(double done, double now = steady_seconds());
+  // Units per second; 0 until work has been done between two calls of reach().
+  double per_second() const;
+  // Seconds until `total` units are done; NaN if the pace is unknown.
+  double seconds_left(double total) const;
+
+  static constexpr double kSpan = 60;  // seconds
+  static constexpr int kMarks = 200;
+  // A pause is longer than this, and than this many times the usual time between two marks.
+  static constexpr double kPauseSeconds = 10, kPauseTimes = 20;
+
+ private:
+  struct Mark {
+    double done = 0, time = 0;
+  };
+  void leave_out_pause(const Mark& now);
+
+  std::deque<Mark> marks_;  // the newest last; older ones are at least kSpan / kMarks apart
+};
 
 // The console of a long job: on a terminal one line that is rewritten in place; elsewhere whole lines, at most one
 // every `quiet_seconds`.
@@ -25,8 +54,6 @@ class Progress {
   void clear();
   // True once a write to standard error has failed: a closed pipe, a full disk.
   bool lost() const { return lost_; }
-  // Wall time left at the pace since construction, when `done` of `total` is reached and the work began at `first`.
-  double seconds_left(int64_t first, int64_t done, int64_t total) const;
 
  private:
   void write(const std::string& text);
@@ -34,7 +61,7 @@ class Progress {
   bool is_rank0_, terminal_;
   double quiet_seconds_;
   bool open_ = false, lost_ = false;
-  std::chrono::steady_clock::time_point start_, shown_;
+  std::chrono::steady_clock::time_point shown_;
 };
 
 }  // namespace weft

@@ -52,9 +52,12 @@ TranslationScores score_translations(const LoadedModel& loaded, const Dataset& s
   const bool is_rank0 = loaded.model->parameters().mesh().world().rank() == 0;
   SplitSources sources = read_sources(split, 0, pairs, loaded.job.model.max_length);
   Progress console(is_rank0);
+  // Sentences are decoded many at a time, so none is finished for a while: the pace is measured from the first one.
+  Pace pace;
   const auto show = [&](int64_t done, int64_t total) {
-    console.show(
-        fmt::format("translating {}/{}  {} left", done, total, format_duration(console.seconds_left(0, done, total))));
+    pace.reach(static_cast<double>(done));
+    console.show(fmt::format("translating {}/{}  {} left", done, total,
+                             format_duration(pace.seconds_left(static_cast<double>(total)))));
   };
   const TextGenerator generator = text_generator(loaded);
   std::vector<std::string> translations;

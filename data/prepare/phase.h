@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string_view>
 
+#include "base/progress.h"
 #include "data/prepare/prepare.h"
 
 namespace weft {
@@ -27,10 +28,15 @@ class PhaseProgress {
   void report(uint64_t done) {
     last_ = Clock::now();
     if (!options_.progress) return;
+    done = std::min(done, total_);
+    const double seconds = std::chrono::duration<double>(last_ - begin_).count();
+    pace_.reach(static_cast<double>(done), seconds);
     options_.progress({.phase = name_,
-                       .done_bytes = std::min(done, total_),
+                       .done_bytes = done,
                        .total_bytes = total_,
-                       .seconds = std::chrono::duration<double>(last_ - begin_).count()});
+                       .seconds = seconds,
+                       .bytes_per_second = pace_.per_second(),
+                       .seconds_left = pace_.seconds_left(static_cast<double>(total_))});
   }
 
   const PrepareOptions& options_;
@@ -38,6 +44,7 @@ class PhaseProgress {
   uint64_t total_;
   Clock::time_point begin_ = Clock::now();
   Clock::time_point last_;
+  Pace pace_;
 };
 
 }  // namespace weft

@@ -14,15 +14,12 @@ namespace weft {
 
 struct PrepareProgress {
   std::string_view phase;
-  uint64_t done_bytes = 0;   // bytes of the input files that were read, as they lie on disk
-  uint64_t total_bytes = 0;  // 0: unknown, for example while merges are chosen
-  double seconds = 0;        // seconds since this phase began
+  uint64_t done_bytes = 0;                        // bytes of the input files that were read, as they lie on disk
+  uint64_t total_bytes = 0;                       // 0: unknown, for example while merges are chosen
+  double seconds = 0;                             // seconds since this phase began
+  double bytes_per_second = 0, seconds_left = 0;  // at the pace of the last 60 s (Pace)
 
   double fraction() const { return total_bytes == 0 ? 0 : double(done_bytes) / double(total_bytes); }
-  double bytes_per_second() const { return seconds <= 0 ? 0 : double(done_bytes) / seconds; }
-  double seconds_left() const {
-    return done_bytes == 0 ? 0 : seconds / double(done_bytes) * double(total_bytes - done_bytes);
-  }
 };
 
 class EncodingRanks;

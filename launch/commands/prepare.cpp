@@ -20,7 +20,7 @@ ExitCode prepare_job(const JobConfig& job, const PrepareOptions& given) {
   options.progress = [&console](const PrepareProgress& p) {
     if (p.total_bytes == 0) return console.show(fmt::format("{}: {}", p.phase, format_duration(p.seconds)));
     console.show(fmt::format("{}: {:3.0f} %  {}B/s  {} left", p.phase, 100 * p.fraction(),
-                             format_count(p.bytes_per_second()), format_duration(p.seconds_left())));
+                             format_count(p.bytes_per_second), format_duration(p.seconds_left)));
   };
   const PrepareReport report = prepare(job.text(), options);
   console.clear();

@@ -49,15 +49,17 @@ ExitCode translate(const TranslateArguments& a) {
   return a.lines.run([&](Session& session, const LoadedModel& loaded) {
     const TextGenerator generator = text_generator(loaded);
     Progress console(session.is_rank0());
-    const auto began = std::chrono::steady_clock::now();
+    const double began = steady_seconds();
+    Pace pace;
+    pace.reach(0);
     const int64_t at_once = a.lines_at_once(session.mesh());
     const auto write = [&](const LineBatch& batch, const std::vector<NBest>& found) {
       console.clear();
       print_translations(generator, batch, found, search, a.lines.model.json);
       const int64_t lines = batch.first + std::ssize(batch.lines);
-      const double seconds = seconds_since(began);
-      if (at_once == 1 || seconds < 10) return;
-      console.show(fmt::format("{} lines translated, {:.1f} lines/s", lines, static_cast<double>(lines) / seconds));
+      pace.reach(static_cast<double>(lines));
+      if (at_once == 1 || steady_seconds() - began < 10) return;
+      console.show(fmt::format("{} translated, {:.1f} lines/s", counted(lines, "line"), pace.per_second()));
     };
     const TranslatedLines done = translate_lines(generator, search, a.long_lines, line_reader(a, at_once), write);
     console.clear();

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <thread>
 
 namespace weft {
 namespace {
@@ -73,16 +72,82 @@ TEST(Progress, ATerminalHasOneLineRewritten) {
   EXPECT_EQ(text, "\r\x1b[Kstep 1/2\r\x1b[Kstep 2/2\r\n");  // the terminal itself puts \r before \n
 }
 
-TEST(Progress, TimeLeftFollowsThePace) {
-  Progress progress(false);
-  EXPECT_EQ(progress.seconds_left(100, 100, 200), 0);  // no step was done yet
-  std::this_thread::sleep_for(std::chrono::milliseconds(30));
-  const double after_one = progress.seconds_left(100, 101, 111);  // 10 steps to go, at 30 ms or more each
-  EXPECT_GE(after_one, 0.3);
-  const double half = progress.seconds_left(100, 150, 200);  // as many steps to go as were done: the same time again
-  EXPECT_GE(half, 0.03);
-  EXPECT_GE(progress.seconds_left(100, 150, 200), half);  // the clock keeps running
-  EXPECT_EQ(progress.seconds_left(100, 200, 200), 0);
+// A job with a clock of its own: steps that take a given time each.
+struct TimedJob {
+  Pace pace;
+  double done = 0, time = 0;
+
+  void steps(int count, double seconds) {
+    for (int i = 0; i < count; ++i) pace.reach(++done, time += seconds);
+  }
+};
+
+TEST(Pace, IsUnknownUntilWorkIsDoneBetweenTwoMarks) {
+  TimedJob job;
+  EXPECT_EQ(job.pace.per_second(), 0);
+  EXPECT_TRUE(std::isnan(job.pace.seconds_left(100)));
+  job.steps(1, 5);
+  EXPECT_TRUE(std::isnan(job.pace.seconds_left(100)));
+  EXPECT_EQ(job.pace.seconds_left(1), 0) << "all work is done, whatever its pace was";
+  job.pace.reach(1, 6);
+  EXPECT_TRUE(std::isnan(job.pace.seconds_left(100))) << "a second passed, but no work was done";
+  job.steps(1, 2);
+  EXPECT_GT(job.pace.seconds_left(100), 0);
+}
+
+TEST(Pace, WarmUpAgesOut) {
+  TimedJob job;
+  job.pace.reach(0, 0);
+  job.steps(1, 50);  // the first step allocates and tunes
+  EXPECT_EQ(job.pace.seconds_left(101), 5000);
+  job.steps(61, 1);
+  EXPECT_DOUBLE_EQ(job.pace.per_second(), 1);
+  EXPECT_DOUBLE_EQ(job.pace.seconds_left(162), 100);
+}
+
+TEST(Pace, FollowsTheLastMinute) {
+  TimedJob job;
+  job.steps(100'000, 0.01);
+  EXPECT_NEAR(job.pace.per_second(), 100, 1e-6);
+  job.steps(3'000, 0.02);
+  EXPECT_NEAR(job.pace.per_second(), 50, 1);  // the minute begins at a mark that is up to 0.3 s older
+}
+
+TEST(Pace, StepsLongerThanTheWindowAreMeasuredOneByOne) {
+  TimedJob job;
+  job.steps(3, 100);
+  EXPECT_DOUBLE_EQ(job.pace.per_second(), 0.01);
+  job.steps(1, 200);
+  EXPECT_DOUBLE_EQ(job.pace.per_second(), 0.005);
+}
+
+TEST(Pace, ASuspendedHourDoesNotCount) {
+  for (const double step : {0.01, 0.5, 30.0}) {
+    TimedJob job;
+    job.steps(500, step);
+    const double before = job.pace.seconds_left(1000);
+    job.steps(1, 3600);
+    EXPECT_NEAR(job.pace.seconds_left(1000), before, 0.01 * before) << step;
+    job.steps(5, step);
+    EXPECT_NEAR(job.pace.seconds_left(1000), before, 0.02 * before) << step;
+  }
+}
+
+TEST(Pace, AShortPauseCounts) {
+  TimedJob job;
+  job.steps(31, 1);
+  job.steps(1, 9);  // an evaluation that comes again
+  EXPECT_DOUBLE_EQ(job.pace.per_second(), 31.0 / 39);
+}
+
+TEST(Pace, LessWorkDoneThanBeforeBeginsAgain) {
+  TimedJob job;
+  job.steps(50, 1);
+  job.done = 10;  // a run that rolled back
+  job.steps(1, 1);
+  EXPECT_TRUE(std::isnan(job.pace.seconds_left(100)));
+  job.steps(2, 3);
+  EXPECT_DOUBLE_EQ(job.pace.seconds_left(113), 300);
 }
 
 TEST(Progress, DurationsAndCounts) {

@@ -17,7 +17,8 @@ Reporter::Reporter(const JobConfig& job, Context& context, Communicator& world, 
 double Reporter::Window::tokens_per_second() const { return static_cast<double>(targets) / std::max(seconds, 1e-9); }
 
 void Reporter::begin(const fs::path& directory, const RunState& state, int64_t attempt, const Json& provenance) {
-  first_step_ = state.step;
+  steps_.reach(static_cast<double>(state.step));
+  tokens_.reach(static_cast<double>(state.target_tokens), step_seconds_);
   if (!is_rank0()) return;
   metrics_ = std::make_unique<MetricsLog>(directory, state.run, attempt);
   write("start", state.step, {{"max_steps", end_.max_steps}, {"provenance", provenance}});
@@ -32,10 +33,13 @@ void Reporter::stepped(const RunState& state, const StepReport& report, double l
   const StepOutcome& outcome = report.outcome;
   window_.steps += 1, window_.targets += outcome.target_tokens, window_.seconds += seconds;
   window_.mine += report.times;
-  const double left = progress_.seconds_left(first_step_, state.step, end_.max_steps);
+  step_seconds_ += seconds;
+  steps_.reach(static_cast<double>(state.step));
+  tokens_.reach(static_cast<double>(state.target_tokens), step_seconds_);
+  const double left = steps_.seconds_left(static_cast<double>(end_.max_steps));
   progress_.show(fmt::format("step {}/{}  epoch {}  loss {:.4f}  lr {:.2e}  norm {:.3f}  {} tok/s  {} left", state.step,
                              end_.max_steps, state.position.epoch, outcome.loss, learning_rate, outcome.gradient_norm,
-                             format_count(window_.tokens_per_second()), format_duration(left)));
+                             format_count(tokens_.per_second()), format_duration(left)));
   notice_lost_console(state.step);
   if (!last && state.step % job_.log.every_steps != 0) return;
   const TimesByRank times = gather_times(world_, window_.mine);

@@ -56,7 +56,8 @@ class Reporter {
   RunEnd end_;
   std::unique_ptr<MetricsLog> metrics_;  // null on ranks other than 0
   Progress progress_;
-  int64_t first_step_ = 0;
+  Pace steps_, tokens_;      // of wall time; of the seconds of steps alone
+  double step_seconds_ = 0;  // of all steps of this attempt
   bool console_lost_ = false;
   // The steps since the last line of metrics.
   struct Window {
