@@ -59,15 +59,15 @@ std::vector<NBest> TextGenerator::translate(Sentences sentences, const SearchCon
 }
 
 std::vector<NBest> TextGenerator::generate(const std::vector<std::string>& texts, const SearchConfig& search_config,
-                                           const SearchListener& listener) const {
+                                           const SearchListener& listener, int64_t first) const {
   if (job.is_translation()) {
     std::vector<std::vector<int32_t>> sources;
     for (const std::string& text : texts) sources.push_back(encode_sentence(text, source_tokenizer, job.data));
-    return translate({.sources = std::move(sources)}, search_config, listener);
+    return translate({.sources = std::move(sources), .first = first}, search_config, listener);
   }
   std::vector<SearchInput> inputs;
   for (const std::string& text : texts) {
-    inputs.push_back({.id = static_cast<int64_t>(inputs.size()), .prompt = prompt(text)});
+    inputs.push_back({.id = first + static_cast<int64_t>(inputs.size()), .prompt = prompt(text)});
   }
   return search(inputs, decoder_factory(model), search_config, search_tokens(target_tokenizer, search_config),
                 listener);

@@ -26,8 +26,9 @@ struct TextGenerator {
   const Tokenizer& target_tokenizer;
   EncodeOptions prompts = {};  // how prompts are encoded
 
+  // `first`: the number of the first text; sampling for a text depends on its number.
   std::vector<NBest> generate(const std::vector<std::string>& texts, const SearchConfig& search,
-                              const SearchListener& listener = {}) const;
+                              const SearchListener& listener = {}, int64_t first = 0) const;
   // Throws DataError if a source is longer than the model's positions.
   std::vector<NBest> translate(Sentences sentences, const SearchConfig& search,
                                const SearchListener& listener = {}) const;

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/line_files.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/log.h"
+#include "base/output.h"
 
 namespace weft {
 
@@ -16,6 +20,22 @@ bool LineFile::next(std::string& line) {
   if (view.ends_with('\r')) view.remove_suffix(1);
   line = view;
   return true;
+}
+
+void each_typed_line(const std::function<void(const std::string& line)>& body) {
+  const auto ask = [] { write_lines(STDERR_FILENO, "> "); };
+  LineFile typed("-");
+  ask();
+  for (std::string line; typed.next(line); ask()) {
+    try {
+      body(line);
+    } catch (const DataError& error) {
+      log_error("{}", describe(error));
+    } catch (const ConfigError& error) {
+      log_error("{}", describe(error));
+    }
+  }
+  write_lines(STDERR_FILENO, "\n");
 }
 
 ParallelLines::ParallelLines(const std::vector<std::string>& paths) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,10 @@ class LineFile {
  private:
   TextInput input_;
 };
+
+// Asks for a line on standard error ("> ") and calls `body` with it, until standard input ends (Ctrl-D). A line that
+// `body` refuses (DataError, ConfigError) is reported, and the next one is asked for.
+void each_typed_line(const std::function<void(const std::string& line)>& body);
 
 // Files whose lines belong together.
 class ParallelLines {

@@ -1,31 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/text_output.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/log.h"
 #include "base/output.h"
+#include "base/progress.h"
 #include "generate/next_tokens.h"
 #include "generate/one_line.h"
+#include "generate/search/window.h"
 #include "generate/text_stream.h"
 #include "launch/json_line.h"
 
 namespace weft {
 
-void print_texts(const TextGenerator& generator, const std::vector<std::string>& inputs, const SearchConfig& search,
-                 TextOutput format) {
-  const std::vector<NBest> found = generator.generate(inputs, search);
+namespace {
+
+// Says how much the model sees of each prompt that has more tokens than the model has positions.
+void note_long_prompts(const TextGenerator& generator, const Prompts& prompts, const SearchConfig& search) {
+  const int64_t positions = generator.job.model.max_length;
+  for (size_t i = 0; i < prompts.texts.size() && search.method != SearchMethod::Beam; ++i) {
+    const auto length = std::ssize(generator.prompt(prompts.texts[i]));
+    if (length <= positions) continue;
+    log_info("prompt {} has {} tokens; the model has {} positions and sees the last {}",
+             prompts.first + static_cast<int64_t>(i) + 1, length, positions, length - window_start(length, positions));
+  }
+}
+
+// Says which texts of a beam search ended because the model had no position left.
+void note_cut_texts(const TextGenerator& generator, const std::vector<NBest>& found, const SearchConfig& search) {
+  int64_t cut = 0, shortest = search.max_length_extra;
+  for (const NBest& texts : found) {
+    for (const Hypothesis& text : texts) {
+      if (text.ending != Ending::MaxLength || std::ssize(text.tokens) >= search.max_length_extra) continue;
+      ++cut, shortest = std::min(shortest, std::ssize(text.tokens));
+    }
+  }
+  if (cut == 0) return;
+  log_warning(
+      "{} stopped early, {}after {} of {} tokens: prompt and text fill the model's {} positions, and the window of a "
+      "beam search does not slide; that of greedy search (--beam 1) and of sampling does",
+      counted(cut, "text"), cut == 1 ? "" : "the shortest ", shortest, search.max_length_extra,
+      generator.job.model.max_length);
+}
+
+}  // namespace
+
+void print_texts(const TextGenerator& generator, const Prompts& prompts, const SearchConfig& search, bool json) {
+  note_long_prompts(generator, prompts, search);
+  const std::vector<NBest> found = generator.generate(prompts.texts, search, {}, prompts.first);
   for (size_t i = 0; i < found.size(); ++i) {
     for (const Hypothesis& hypothesis : found[i]) {
       const std::string text = generator.text(hypothesis, search.stop_strings);
-      if (format.json) {
+      if (json) {
         nlohmann::json line = hypothesis;
-        line["input"] = inputs[i], line["text"] = text;
+        line["input"] = prompts.texts[i], line["text"] = text;
         print(json_line(line) + "\n");
       } else {
-        print((format.with_input ? inputs[i] : "") + text + "\n");
+        print(prompts.texts[i] + text + "\n");
       }
     }
   }
+  note_cut_texts(generator, found, search);
 }
 
 void print_translations(const TextGenerator& generator, const LineBatch& batch, const std::vector<NBest>& found,
@@ -50,11 +87,12 @@ void print_translations(const TextGenerator& generator, const LineBatch& batch, 
   print(lines);
 }
 
-void print_growing(const TextGenerator& generator, const std::string& prompt, const SearchConfig& search) {
+void print_growing(const TextGenerator& generator, const Prompts& prompt, const SearchConfig& search) {
+  note_long_prompts(generator, prompt, search);
   TextStream stream(generator.target_tokenizer, search.stop_strings);
-  print(prompt);
+  print(prompt.texts.front());
   const auto grown = [&](int64_t, std::span<const int32_t> tokens) { print(stream.grow(tokens)); };
-  const auto found = generator.generate({prompt}, search, {.grown = grown});
+  const auto found = generator.generate(prompt.texts, search, {.grown = grown}, prompt.first);
   print(stream.finish(generator.text(found[0][0], search.stop_strings)) + "\n");
 }
 

@@ -9,23 +9,24 @@
 // The output of translate and generate on standard output.
 namespace weft {
 
-struct TextOutput {
-  bool json = false;        // one object per line
-  bool with_input = false;  // print each text after its input
+// Prompts, of which the first has the number `first`: sampling depends on it.
+struct Prompts {
+  std::vector<std::string> texts;
+  int64_t first = 0;
 };
 
-// Searches, then prints the texts of every input.
-void print_texts(const TextGenerator& generator, const std::vector<std::string>& inputs, const SearchConfig& search,
-                 TextOutput format);
+// Searches, then prints the texts of every prompt: each after its prompt, or as an object per line. Standard error says
+// which texts the model's positions cut short, and which prompts the model does not see whole.
+void print_texts(const TextGenerator& generator, const Prompts& prompts, const SearchConfig& search, bool json);
 
 // Prints the translations of some lines: one line each, whatever line ends they hold (generate/one_line.h); with
 // several translations per line, INDEX ||| TEXT ||| SCORE; or objects with an index. An index counts lines from 0.
 void print_translations(const TextGenerator& generator, const LineBatch& batch, const std::vector<NBest>& found,
                         const SearchConfig& search, bool json);
 
-// Prints a prompt and its continuation while the continuation grows: whole characters, each as soon as no stop string
+// Prints one prompt and its continuation while the continuation grows: whole characters, each as soon as no stop string
 // can remove it. It is one text, found greedily or by sampling.
-void print_growing(const TextGenerator& generator, const std::string& prompt, const SearchConfig& search);
+void print_growing(const TextGenerator& generator, const Prompts& prompt, const SearchConfig& search);
 
 // The `count` most probable next tokens of each prompt, quoted and escaped so that spaces and half characters show.
 void print_next_tokens(const TextGenerator& generator, const std::vector<std::string>& prompts, int64_t count,

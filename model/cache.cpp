@@ -70,6 +70,11 @@ void KeyValueCache::advance(std::span<const int32_t> offsets) {
   self_rows_ = nullptr;
 }
 
+void KeyValueCache::clear(int32_t row) {
+  past_.at(static_cast<size_t>(row)) = 0;
+  self_rows_ = nullptr;
+}
+
 void KeyValueCache::reorder(std::span<const int32_t> parents) {
   std::vector<int32_t> uses(slots_.size(), 0);
   for (const int32_t p : parents) {

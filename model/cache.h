@@ -27,6 +27,9 @@ class KeyValueCache {
   // Row i continues what row parents[i] held. The first child of a parent keeps its slot, further children get a copy.
   void reorder(std::span<const int32_t> parents);
 
+  // Row r holds nothing any more: what it is fed next begins at position 0. It keeps its slot and its source.
+  void clear(int32_t row);
+
   // Appends `count` empty rows to the alive ones.
   void add_rows(int64_t count);
   // For cross-attention, allocates room for `sources` at once, each of up to `longest` positions. add_rows() then takes

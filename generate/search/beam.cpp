@@ -77,7 +77,7 @@ class BeamSearch {
   void step() {
     const std::vector<std::vector<Continuation>> continuations = extend_rows();
     parents_.clear();
-    fed_.clear();
+    fed_ = {};
     int32_t first_row = 0;
     for (Sentence& sentence : sentences_) {
       const int32_t rows = static_cast<int32_t>(sentence.living.size());
@@ -164,7 +164,7 @@ class BeamSearch {
     cut_or_stop(sentence);
     for (size_t i = 0; i < sentence.living.size(); ++i) {
       parents_.push_back(parents[i]);
-      fed_.push_back(sentence.living[i].text.back());
+      fed_.add({&sentence.living[i].text.back(), 1});
     }
   }
 
@@ -205,7 +205,8 @@ class BeamSearch {
   const SearchTokens& tokens_;
   const SearchListener& listener_;
   std::vector<Sentence> sentences_;
-  std::vector<int32_t> parents_, fed_;
+  std::vector<int32_t> parents_;
+  FedTokens fed_;
 };
 
 }  // namespace

@@ -49,6 +49,7 @@ class ModelDecoder : public NextTokenModel {
     return ask(model_.context(), logits_, questions, choice);
   }
   void reorder(std::span<const int32_t> parents) override { cache_->reorder(parents); }
+  void clear(int32_t row) override { cache_->clear(row); }
 
  private:
   Transformer& model_;

@@ -38,6 +38,8 @@ class NextTokenModel {
 
   // Makes row i continue the text that row parents[i] held; rows may be duplicated and dropped.
   virtual void reorder(std::span<const int32_t> parents) = 0;
+  // Forgets what a row was fed; the next token that it is fed is at its first position.
+  virtual void clear(int32_t row) = 0;
 };
 
 // The batch of inputs that a new model decodes.

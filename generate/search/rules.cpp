@@ -48,14 +48,20 @@ double length_normalized(const SearchConfig& config, double log_probability, int
   return log_probability / std::pow(base, config.length_penalty);
 }
 
+bool slides(const SearchConfig& config, const SearchInput& input) {
+  return config.method != SearchMethod::Beam && !input.source_length;
+}
+
 int64_t max_new_tokens(const SearchConfig& config, const SearchInput& input, int64_t max_length) {
   const int64_t prompt = static_cast<int64_t>(input.prompt.size()), forced = static_cast<int64_t>(input.forced.size());
   // The last token is never fed, so it needs no position.
-  const int64_t room = max_length - prompt + 1;
-  if (prompt > max_length || forced > room) {
+  const int64_t room = slides(config, input) ? std::numeric_limits<int32_t>::max() : max_length - prompt + 1;
+  if (forced > room || room < 1) {
     throw ConfigError(
         fmt::format("search: input {} has {} tokens, the model {} positions", input.id, prompt + forced, max_length),
-        "shorten the prompt, or use a model with more positions");
+        input.source_length ? "shorten the prompt, or use a model with more positions"
+                            : "shorten the prompt, use greedy search or sampling, under which the window slides, or "
+                              "use a model with more positions");
   }
   const double wanted = config.max_length_factor * static_cast<double>(input.source_length.value_or(0)) +
                         static_cast<double>(config.max_length_extra);

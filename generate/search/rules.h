@@ -10,9 +10,13 @@ namespace weft {
 
 // Rules that beam search and sampling share.
 
-// The most tokens (the end token counted) that a text may have: factor x source + extra, but no more than the
-// model's positions allow, at least one, and at least one more than the forced tokens if the positions allow it.
-// Throws ConfigError if the prompt and the forced tokens do not fit the model.
+// Whether a text may outgrow the model's positions: that of a language model, under greedy search and sampling. Beam
+// search compares sums over whole texts, and a translation that is so long has failed.
+bool slides(const SearchConfig& config, const SearchInput& input);
+
+// The most tokens (the end token counted) that a text may have: factor x source + extra, at least one, and more than
+// the forced tokens. Unless its window slides, no more than the model's positions allow; then throws ConfigError if
+// the prompt and the forced tokens do not fit them.
 int64_t max_new_tokens(const SearchConfig& config, const SearchInput& input, int64_t max_length);
 
 // Tokens that may not come next, sorted and distinct: suppressed tokens, the end token before min_length, and every

@@ -5,6 +5,7 @@
 #include "generate/search/rules.h"
 #include "generate/search/sampling.h"
 #include "generate/search/waiting_inputs.h"
+#include "generate/search/window.h"
 
 namespace weft {
 namespace {
@@ -57,7 +58,6 @@ class SampleSearch {
   void grow(const std::vector<int32_t>& rows) {
     const std::vector<SampledToken> choices = choose(rows);
     std::vector<int32_t> parents;
-    fed_.clear();
     size_t kept = 0;
     for (size_t i = 0; i < texts_.size(); ++i) {
       Text& text = texts_[i];
@@ -67,12 +67,25 @@ class SampleSearch {
       }
       if (listener_.grown && text.sample == 0) listener_.grown(text.input->id, text.tokens);
       parents.push_back(rows[i]);
-      fed_.push_back(choices[i].token);
       if (kept != i) texts_[kept] = std::move(text);
       ++kept;
     }
     texts_.resize(kept);
     model_.reorder(parents);
+    fed_ = {};
+    for (size_t row = 0; row < texts_.size(); ++row) feed_next(texts_[row], static_cast<int32_t>(row));
+  }
+
+  // Lets a row see its text's last token; if the window slides, all tokens that are left in it.
+  void feed_next(const Text& text, int32_t row) {
+    const std::vector<int32_t>& prompt = text.input->prompt;
+    const int64_t length = std::ssize(prompt) + std::ssize(text.tokens), positions = model_.max_length();
+    const int64_t start = window_start(length, positions);
+    if (start == window_start(length - 1, positions)) return fed_.add({&text.tokens.back(), 1});
+    model_.clear(row);
+    std::vector<int32_t> window = prompt;
+    window.insert(window.end(), text.tokens.begin(), text.tokens.end());
+    fed_.add(std::span<const int32_t>(window).subspan(static_cast<size_t>(start)));
   }
 
   void finish(Text& text, Ending ending) {
@@ -111,7 +124,7 @@ class SampleSearch {
   const SearchTokens& tokens_;
   const SearchListener& listener_;
   std::vector<Text> texts_;
-  std::vector<int32_t> fed_;  // the last token of each text
+  FedTokens fed_;  // what the model's rows have not seen of the texts
   std::vector<NBest> results_;
   std::vector<int64_t> unfinished_;  // unfinished texts of each input
   int64_t alive_ = 0, done_ = 0;     // counts of inputs

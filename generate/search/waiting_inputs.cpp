@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "generate/search/window.h"
+
 namespace weft {
 
 WaitingInputs::Admitted WaitingInputs::admit(int64_t alive) {
@@ -15,14 +17,12 @@ WaitingInputs::Admitted WaitingInputs::admit(int64_t alive) {
   return admitted;
 }
 
-void WaitingInputs::feed(std::span<const int32_t> tokens, const Admitted& admitted) const {
-  std::vector<int32_t> fed(tokens.begin(), tokens.end()), offsets(tokens.size() + 1);
-  for (size_t i = 0; i < offsets.size(); ++i) offsets[i] = static_cast<int32_t>(i);
+void WaitingInputs::feed(FedTokens tokens, const Admitted& admitted) const {
   for (const SearchInput* input : inputs_.subspan(admitted.first, admitted.count)) {
-    fed.insert(fed.end(), input->prompt.begin(), input->prompt.end());
-    offsets.push_back(static_cast<int32_t>(fed.size()));
+    const std::span<const int32_t> prompt = input->prompt;
+    tokens.add(prompt.subspan(static_cast<size_t>(window_start(std::ssize(prompt), model_.max_length()))));
   }
-  model_.advance(fed, offsets);
+  model_.advance(tokens.tokens, tokens.offsets);
 }
 
 }  // namespace weft

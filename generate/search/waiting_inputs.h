@@ -8,6 +8,16 @@
 
 namespace weft {
 
+// Tokens to feed, of one row after another, as NextTokenModel::advance() takes them.
+struct FedTokens {
+  std::vector<int32_t> tokens, offsets{0};
+
+  void add(std::span<const int32_t> of_next_row) {
+    tokens.insert(tokens.end(), of_next_row.begin(), of_next_row.end());
+    offsets.push_back(static_cast<int32_t>(tokens.size()));
+  }
+};
+
 // The inputs of a batch that have not begun: they are admitted to the model in their order, as others end. The time of
 // admission changes no text, since a row's logits depend on that row alone.
 class WaitingInputs {
@@ -24,8 +34,9 @@ class WaitingInputs {
   Admitted admit(int64_t alive);
   bool empty() const { return begun_ == inputs_.size(); }
 
-  // Feeds a token to each row that was alive before the last admit(), and each admitted input's prompt to its row.
-  void feed(std::span<const int32_t> tokens, const Admitted& admitted) const;
+  // Feeds the rows that were alive before the last admit() their tokens, and the row of each admitted input its prompt,
+  // or what the window holds of it.
+  void feed(FedTokens tokens, const Admitted& admitted) const;
 
  private:
   NextTokenModel& model_;

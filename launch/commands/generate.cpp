@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
-#include <fstream>
-#include <iostream>
-
 #include "base/error.h"
 #include "launch/commands.h"
+#include "launch/line_files.h"
 #include "launch/model_options.h"
 #include "launch/search_options.h"
 #include "launch/text_output.h"
@@ -25,40 +23,44 @@ struct GenerateArguments {
 
 // Reads one prompt per line. "-" is standard input.
 std::vector<std::string> read_prompts(const std::string& path) {
-  std::ifstream file;
-  if (path != "-") {
-    file.open(path);
-    require<DataError>(file.is_open(), "{}: cannot be read", path);
-  }
-  std::istream& in = path == "-" ? std::cin : file;
+  LineFile file(path);
   std::vector<std::string> prompts;
-  for (std::string line; std::getline(in, line);) prompts.push_back(line);
-  require<DataError>(!in.bad(), "{}: cannot be read to its end", path);
+  for (std::string line; file.next(line);) prompts.push_back(line);
   require<DataError>(!prompts.empty(), "{}: holds no prompt; expected one per line", path);
   return prompts;
 }
 
-std::vector<std::string> prompts_of(const GenerateArguments& a) {
-  if (!a.prompt_file.empty()) return read_prompts(a.prompt_file);
-  return a.prompts.empty() ? std::vector<std::string>{""} : a.prompts;
+// Prints what was asked about some prompts.
+void answer(const TextGenerator& generator, const GenerateArguments& a, const Prompts& prompts) {
+  const SearchConfig search = a.search.config();
+  const bool grows = prompts.texts.size() == 1 && search.method != SearchMethod::Beam && search.n_best == 1;
+  if (a.candidates > 0) {
+    print_next_tokens(generator, prompts.texts, a.candidates, a.model.json);
+  } else if (grows && !a.model.json && isatty(STDOUT_FILENO) != 0) {
+    print_growing(generator, prompts, search);
+  } else {
+    print_texts(generator, prompts, search, a.model.json);
+  }
 }
 
 ExitCode generate(const GenerateArguments& a) {
-  const SearchConfig search = a.search.config();
-  const std::vector<std::string> prompts = prompts_of(a);
+  a.search.config();  // reports what does not fit before the model is loaded
+  std::vector<std::string> prompts = a.prompts;
+  if (!a.prompt_file.empty()) prompts = read_prompts(a.prompt_file);
+  const bool typed = prompts.empty() && isatty(STDIN_FILENO) != 0;
+  if (prompts.empty()) prompts = {""};
   Session session = Session::alone(a.model.device);
   const LoadedModel loaded = a.model.load(session);
   require_task(loaded, Task::Gpt, "use weft translate");
   TextGenerator generator = text_generator(loaded);
   generator.prompts.recognise_specials = a.specials;
-  const bool grows = search.method != SearchMethod::Beam && search.n_best == 1;
-  if (a.candidates > 0) {
-    print_next_tokens(generator, prompts, a.candidates, a.model.json);
-  } else if (prompts.size() == 1 && grows && !a.model.json && isatty(STDOUT_FILENO) != 0) {
-    print_growing(generator, prompts[0], search);
-  } else {
-    print_texts(generator, prompts, search, {.json = a.model.json, .with_input = true});
+  if (!typed) {
+    answer(generator, a, {.texts = prompts});
+    return ExitCode::Done;
   }
+  each_typed_line([&, next = int64_t{0}](const std::string& line) mutable {
+    answer(generator, a, {.texts = {line}, .first = next++});
+  });
   return ExitCode::Done;
 }
 
@@ -67,7 +69,7 @@ ExitCode generate(const GenerateArguments& a) {
 void add_generate_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "generate",
-      "Continue a prompt with a language model. On a terminal a single text is shown while it is generated.");
+      "Continue prompts with a language model. On a terminal, asks for them, and shows a text while it grows.");
   auto a = std::make_shared<GenerateArguments>();
   command->footer(
       "  weft generate --checkpoint runs/NAME --prompt 'Once upon a time' --temperature 0.8 --top-k 200 --n-best 3\n"
@@ -79,7 +81,9 @@ void add_generate_command(CLI::App& app, Action& action) {
   a->model.add_weights_to(*command);
   a->search.add_to(*command);
   CLI::Option* prompt = command->add_option("--prompt", a->prompts,
-                                            "Text to continue (repeatable); default: the beginning of a document");
+                                            "Text to continue (repeatable). Without one a terminal is asked for lines "
+                                            "until Ctrl-D; elsewhere, and for an empty one: a document from its "
+                                            "beginning");
   command->add_option("--prompts", a->prompt_file, "File with one prompt per line; -: standard input")
       ->excludes(prompt);
   command->add_flag("--specials", a->specials, "Read the names of special tokens in a prompt as those tokens");

@@ -162,7 +162,9 @@ TEST_F(Commands, TextToTranslateAndContinue) {
       // A beam of one is greedy search, however it was given.
       {with({"--search", "beam=1", "--n-best", "2"}), 2, {"greedy search yields one text, not n_best 2"}, "ab\n"},
       {with({"--search", "bem=2"}), 2, {"bem: unknown key; did you mean 'beam'?"}, "ab\n"},
-      {{"generate", "--checkpoint", "run", "--prompt", "more than eight bytes"}, 2, {"8 positions", "hint: shorten"}},
+      {{"generate", "--checkpoint", "run", "--beam", "2", "--prompt", "more than eight bytes"},
+       2,
+       {"8 positions", "hint: shorten"}},
       {{"generate", "--checkpoint", "run", "--max-tokens", "-5"}, 2, {"-5"}},
       {{"generate", "--checkpoint", "run", "--search", "beam=2", "--n-best", "3"}, 2, {"n_best 3 is more than beam 2"}},
       {{"evaluate", "gpt.yaml", "--split", "valid", "--bleu", "tokenizer=none"}, 2, {"--bleu", "for translation"}},
@@ -188,6 +190,15 @@ TEST_F(Commands, TextToTranslateAndContinue) {
       {generate({"--prompts", "prompts", "--prompt", "a"}), 2, {"--prompt"}},
       {generate({"--candidates", "0"}), 2, {"--candidates"}},
       {generate({"--candidates", "3", "--prompt", "more than eight bytes"}), 3, {"8 positions", "hint: shorten it"}},
+      {generate({"--prompt", "a", "--prompt", "more than eight bytes"}),
+       0,
+       {"prompt 2 has 21 tokens; the model has 8 positions and sees the last 5"}},
+      {generate({"--beam", "2", "--min-length", "9", "--max-tokens", "9", "--prompt", "the b"}),
+       0,
+       {"1 text stopped early, after 4 of 9 tokens: prompt and text fill the model's 8 positions"}},
+      {generate({"--beam", "2", "--min-length", "9", "--max-tokens", "9", "--prompt", "the b", "--prompt", "the"}),
+       0,
+       {"2 texts stopped early, the shortest after 4 of 9 tokens"}},
       {generate({"--stop", ""}), 2, {"stop_strings is empty"}},
       {generate({"--repetition-penalty", "0"}), 2, {"repetition_penalty"}},
   });
@@ -197,6 +208,10 @@ TEST_F(Commands, TextToTranslateAndContinue) {
   EXPECT_EQ(by_file, expect({generate({"--prompts", "-", greedy}), 0, {}, "the b\n\nthe bo\n"}).out);
   EXPECT_EQ(by_file,
             expect({generate({"--prompt", "the b", "--prompt", "", "--prompt", "the bo", greedy}), 0, {}}).out);
+  // A text grows beyond the model's 8 positions.
+  const auto long_text = nlohmann::json::parse(
+      expect({generate({"--prompt", "the b", "--max-tokens", "50", "--min-length", "50", "--json"}), 0, {}}).out);
+  EXPECT_EQ(long_text["tokens"].size(), 50u);
   // Greedy search takes the likeliest next token; a text ends before that token if it is a stop string.
   const auto next =
       nlohmann::json::parse(expect({generate({"--prompt", "the b", "--candidates", "1", "--json"}), 0, {}}).out);

@@ -9,6 +9,7 @@
 
 #include "generate/search/model_decoder.h"
 #include "generate/search/search.h"
+#include "generate/search/window.h"
 #include "parallel/local/in_process.h"
 #include "tests/model/fixture/model.h"
 #include "tests/support/guarded_context.h"
@@ -111,6 +112,7 @@ class CountingModel : public NextTokenModel {
     return model_->choose(questions, choice);
   }
   void reorder(std::span<const int32_t> parents) override { model_->reorder(parents); }
+  void clear(int32_t row) override { model_->clear(row); }
 
  private:
   std::unique_ptr<NextTokenModel> model_;
@@ -174,18 +176,51 @@ TEST(ModelSearchLayouts, RanksOfADividedVocabularyFindTheSameTexts) {
   }
 }
 
-// The model's positions bound prompt and text together.
+// The model's positions bound prompt and text of a beam search together.
 TEST(ModelSearchLimits, TextsEndWithThePositions) {
   Decoder decoder(false, Precision::Fp32);
   for (SearchInput& input : decoder.inputs) input.prompt.resize(5, 3);
   std::vector<size_t> all(decoder.inputs.size());
   std::iota(all.begin(), all.end(), 0);
-  const SearchConfig config{.method = SearchMethod::Sample, .max_length_extra = 1000};
+  const SearchConfig config{.method = SearchMethod::Beam, .beam = 2, .max_length_extra = 1000};
   for (const NBest& texts : decoder.run(all, config)) {
     EXPECT_LE(texts[0].tokens.size(), 12u);  // 16 positions hold 5 + 11 tokens; the twelfth is never fed
     if (texts[0].ending == Ending::MaxLength) {
       EXPECT_EQ(texts[0].tokens.size(), 12u);
     }
+  }
+}
+
+// The most probable token after the last tokens of a history, by a decoder that has seen nothing else.
+int32_t next_token_of(Transformer& model, std::span<const int32_t> seen) {
+  const std::array<int64_t, 1> alone{0};
+  const auto fresh = decoder_factory(model)(
+      {.sentences = alone, .max_sentences = 1, .max_rows = 1, .capacity = model.config().max_length});
+  fresh->admit(1);
+  const std::array<int32_t, 2> offsets{0, static_cast<int32_t>(seen.size())};
+  fresh->advance(seen, offsets);
+  const TokenQuestion question{.blocked = {kEnd, kStart}};
+  return fresh->choose({&question, 1}, {.count = 1}).front().chosen.front().token;
+}
+
+// Prompts that fit the 16 positions and prompts that do not, decoded side by side.
+TEST(ModelSearchLimits, AWindowThatSlidesIsReadFromItsFirstPosition) {
+  Decoder decoder(false, Precision::Fp32);
+  std::vector<size_t> some{0, 1, 2, 3, 4};
+  for (const size_t i : some) decoder.inputs[i].prompt.resize(1 + 7 * i, static_cast<int32_t>(3 + i));
+  const SearchConfig config{.method = SearchMethod::Greedy, .max_length_factor = 0, .max_length_extra = 40};
+  std::vector<SearchInput> inputs(decoder.inputs.begin(), decoder.inputs.begin() + 5);
+  const auto found = search(inputs, decoder_factory(*decoder.model), config, {.suppressed = {kEnd, kStart}});
+  for (const size_t i : some) {
+    std::vector<int32_t> history = inputs[i].prompt;
+    for (const int32_t token : found[i][0].tokens) {
+      const auto start = static_cast<size_t>(window_start(std::ssize(history), 16));
+      EXPECT_EQ(token, next_token_of(*decoder.model, std::span<const int32_t>(history).subspan(start)));
+      history.push_back(token);
+    }
+    EXPECT_EQ(found[i][0].tokens.size(), 40u);
+    EXPECT_GT(std::set<int32_t>(history.end() - 40, history.end()).size(), 1u)
+        << "one token repeated would prove little";
   }
 }
 

@@ -81,6 +81,7 @@ class ToyModel : public NextTokenModel {
     for (const int32_t parent : parents) next.push_back(rows_.at(parent));
     rows_ = std::move(next);
   }
+  void clear(int32_t row) override { rows_.at(static_cast<size_t>(row)).history.clear(); }
 
  private:
   struct Row {
