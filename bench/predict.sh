@@ -16,7 +16,7 @@ for device in h100 h200; do
     [[ $model == transformer-base ]] && job=(--set batch.tokens=400000 --set batch.micro_batch_tokens=25000)
     for count in 1 8 64; do
       "$weft" plan --model "$model" --set train.precision=bf16 "${job[@]}" --device "$device" \
-        --sweep "$count" --json "$scratch/$device-$model-$count.json" >/dev/null
+        --ranks "$count" --json "$scratch/$device-$model-$count.json" >/dev/null
     done
   done
 done

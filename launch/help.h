@@ -1,11 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/config/writer.h"
 
+namespace CLI {
+class App;
+class FormatterBase;
+}  // namespace CLI
+
 namespace weft {
+
+// The layout of every command's help: numbers are N or X, whatever their range; names to choose from are {a,b}.
+std::shared_ptr<CLI::FormatterBase> help_formatter();
+
+// An option that has another name now: the old name, which no help shows, is an error that gives the new one.
+void add_renamed_option(CLI::App& command, const std::string& before, const std::string& now);
 
 // Fields for a terminal, two lines each: "  width = 128  (an integer from 1 to 1048576)" and the field's meaning.
 std::string fields_text(const std::vector<ConfigDoc>& docs);

@@ -5,6 +5,8 @@
 
 #include "base/error.h"
 #include "base/output.h"
+#include "checkpoint/folder_contents.h"
+#include "checkpoint/locate.h"
 #include "checkpoint/reader.h"
 #include "data/dataset/inspect.h"
 #include "data/dataset/manifest.h"
@@ -30,6 +32,13 @@ void print_checkpoint(const fs::path& path, bool verify, bool with_job) {
   if (!verify) return;
   verify_checkpoint(path, m);
   print("every checksum is right\n");
+}
+
+void print_directory(const fs::path& path, bool verify, bool with_job) {
+  const bool lists = !verify && !with_job && checkpoints_at(path).empty();
+  const std::string contents = lists ? describe_contents(path) : "";
+  if (!contents.empty()) return print(contents);
+  print_checkpoint(resolve_checkpoint(path, false), verify, with_job);
 }
 
 void print_tokenizer(const fs::path& path) {

@@ -15,6 +15,7 @@
 #include "base/process/exit_file.h"
 #include "launch/build_info.h"
 #include "launch/commands.h"
+#include "launch/help.h"
 
 namespace weft {
 namespace {
@@ -26,8 +27,8 @@ constexpr const char* kFooter =
     "  weft evaluate configs/sample/translation.yaml --split test\n"
     "weft COMMAND --help explains a command, weft keys lists the keys of a job.\n"
     "Exit codes: 0 done, 2 bad configuration or arguments, 3 bad data or checkpoint, 4 divergence, 5 a peer died or\n"
-    "hung, 6 another run owns the run directory, 7 restarts without progress, 75 saved and stopped by a signal or "
-    "by train.max_time (rerun the same command to resume).";
+    "hung, 6 another run owns the run directory, 7 restarts without progress, 75 saved and stopped by a signal or by\n"
+    "train.max_time (rerun the same command to resume).";
 
 // Before the ranks work together all of them read the same command line and the same job, and fail with the same error.
 // Rank 0 prints the error, and when it exits the launcher ends the other ranks. A rank that is still running after this
@@ -61,22 +62,36 @@ void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
                   fmt::join(names, ", ")));
 }
 
+// The help lists the commands in groups, in this order.
+void add_commands(CLI::App& app, Action& action) {
+  const std::vector<std::pair<const char*, std::vector<void (*)(CLI::App&, Action&)>>> groups = {
+      {"data", {add_prepare_command, add_tokenize_command, add_detokenize_command, add_inspect_command}},
+      {"training",
+       {add_keys_command, add_validate_command, add_plan_command, add_train_command, add_average_command,
+        add_merge_command}},
+      {"texts", {add_translate_command, add_generate_command, add_embed_command}},
+      {"scores", {add_evaluate_command, add_score_command, add_rescore_command, add_choose_command}},
+      {"exchange with other programs", {add_import_command, add_export_command}},
+      {"the machine", {add_doctor_command, add_bench_command, add_bench_decode_command}},
+  };
+  for (const auto& [purpose, commands] : groups) {
+    for (const auto add : commands) {
+      add(app, action);
+      app.get_subcommands({}).back()->group(fmt::format("Commands for {}", purpose));
+    }
+  }
+}
+
 int run(int argc, char** argv) {
   CLI::App app("weft trains transformers on many devices: translation, GPT pretraining, GPT-2 finetuning.", "weft");
   app.footer(kFooter);
+  app.formatter(help_formatter());
   app.require_subcommand(1);
   app.set_version_flag("--version", version_text, "The version, the git revision and the libraries");
   const LauncherInfo launcher = find_launcher();
   start_logging(launcher.rank.value_or(0), launcher.world_size.value_or(1));
   Action action;
-  for (const auto add : {add_prepare_command,    add_validate_command, add_plan_command,         add_train_command,
-                         add_evaluate_command,   add_score_command,    add_translate_command,    add_generate_command,
-                         add_choose_command,     add_embed_command,    add_average_command,      add_merge_command,
-                         add_import_command,     add_export_command,   add_inspect_command,      add_tokenize_command,
-                         add_detokenize_command, add_bench_command,    add_bench_decode_command, add_keys_command,
-                         add_doctor_command,     add_rescore_command}) {
-    add(app, action);
-  }
+  add_commands(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

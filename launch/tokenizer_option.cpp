@@ -52,7 +52,8 @@ void TokenizerArguments::add_to(CLI::App& command) {
       .add_option(
           "--tokenizer", path,
           "A tokenizer's .json, a .tiktoken or .model file, or the directory of a dataset, a run or a checkpoint")
-      ->required();
+      ->required()
+      ->type_name("PATH");
   add_choice_option(command, "--side", side, "Which of two tokenizers of a dataset or checkpoint: source or target",
                     "SIDE");
 }

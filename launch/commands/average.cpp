@@ -17,8 +17,10 @@ void add_average_command(CLI::App& app, Action& action) {
   auto inputs = std::make_shared<std::vector<std::string>>();
   auto output = std::make_shared<std::string>();
   auto last = std::make_shared<int64_t>(0);
-  command->add_option("checkpoints", *inputs, "Checkpoints, or a run directory")->required();
-  command->add_option("--out", *output, "The checkpoint directory to write; it must not exist")->required();
+  command->add_option("checkpoints", *inputs, "Checkpoints, or a run directory")->required()->type_name("DIR");
+  command->add_option("--out", *output, "The checkpoint directory to write; it must not exist")
+      ->required()
+      ->type_name("DIR");
   command->add_option("--last-epochs", *last, "With a run directory: its last N checkpoints from the end of an epoch");
   command->callback([=, &action] {
     action = [=] {

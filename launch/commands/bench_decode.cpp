@@ -49,7 +49,7 @@ void add_bench_decode_command(CLI::App& app, Action& action) {
   const auto number = [&](const char* option, int64_t& value, const char* meaning) {
     command->add_option(option, value, meaning)->capture_default_str()->check(CLI::Range(1, 1000000));
   };
-  command->add_option("--model", a->model, "A named model")->capture_default_str();
+  command->add_option("--model", a->model, "A named model")->type_name("NAME")->capture_default_str();
   add_set_option(*command, a->overrides);
   number("--new-tokens", a->options.new_tokens, "Tokens to generate per text");
   number("--prompt-tokens", a->options.prompt, "Tokens per prompt");

@@ -34,7 +34,9 @@ void add_choose_command(CLI::App& app, Action& action) {
       "One question per line: {\"ctx\": \"...\", \"endings\": [\"...\", \"...\"], \"label\": 0}. Under MPI the ranks "
       "divide\n"
       "the questions.");
-  command->add_option("questions", a->questions, "Questions, one JSON object per line (may be gzipped)")->required();
+  command->add_option("questions", a->questions, "Questions, one JSON object per line (may be gzipped)")
+      ->required()
+      ->type_name("FILE");
   a->model.add_to(*command, "One JSON object on standard output");
   a->model.add_tp_to(*command, "questions");
   command->callback([=, &action] { action = [=] { return choose(*a); }; });

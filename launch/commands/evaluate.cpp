@@ -83,7 +83,7 @@ void add_evaluate_command(CLI::App& app, Action& action) {
       ->check(CLI::NonNegativeNumber);
   a->search.add_to(*command);
   a->metrics.add_to(*command);
-  command->add_option("--translations", a->translations, "File to write the translations to");
+  command->add_option("--translations", a->translations, "File to write the translations to")->type_name("FILE");
   command->callback([=, &action] { action = [=] { return evaluate(*a); }; });
 }
 

@@ -28,8 +28,10 @@ void add_import_command(CLI::App& app, Action& action) {
       "DIR has config.json, model.safetensors (or its shards and their index), and tokenizer.json or vocab.json and\n"
       "merges.txt. Options that weft's model does not have are refused by name (docs/huggingface.md).");
   auto directory = std::make_shared<std::string>(), out = std::make_shared<std::string>();
-  command->add_option("directory", *directory, "Directory that save_pretrained() wrote")->required();
-  command->add_option("out", *out, "The checkpoint directory to write; it must not exist")->required();
+  command->add_option("directory", *directory, "Directory that save_pretrained() wrote")->required()->type_name("DIR");
+  command->add_option("out", *out, "The checkpoint directory to write; it must not exist")
+      ->required()
+      ->type_name("DIR");
   command->callback([=, &action] {
     action = [=] {
       import_gpt2(*directory, *out, origin());
@@ -49,9 +51,12 @@ void add_export_command(CLI::App& app, Action& action) {
   auto checkpoint = std::make_shared<std::string>(), out = std::make_shared<std::string>();
   auto dtype = std::make_shared<std::string>();
   auto best = std::make_shared<bool>(false), adapter = std::make_shared<bool>(false);
-  command->add_option("checkpoint", *checkpoint, "Checkpoint, or run directory (its latest checkpoint)")->required();
-  command->add_option("out", *out, "The directory to write; it must not exist")->required();
+  command->add_option("checkpoint", *checkpoint, "Checkpoint, or run directory (its latest checkpoint)")
+      ->required()
+      ->type_name("DIR");
+  command->add_option("out", *out, "The directory to write; it must not exist")->required()->type_name("DIR");
   command->add_option("--dtype", *dtype, "Type of the weights (default: f32, or bf16 if they were imported as bf16)")
+      ->type_name("FORMAT")
       ->check(CLI::IsMember({"f32", "bf16"}));
   add_best_option(*command, *best);
   command->add_flag("--adapter", *adapter, "Only the adapters of a run with lora, in the format of peft");

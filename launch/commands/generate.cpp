@@ -85,7 +85,8 @@ void add_generate_command(CLI::App& app, Action& action) {
                                             "until Ctrl-D; elsewhere, and for an empty one: a document from its "
                                             "beginning");
   command->add_option("--prompts", a->prompt_file, "File with one prompt per line; -: standard input")
-      ->excludes(prompt);
+      ->excludes(prompt)
+      ->type_name("FILE");
   command->add_flag("--specials", a->specials, "Read the names of special tokens in a prompt as those tokens");
   command
       ->add_option("--candidates", a->candidates,

@@ -3,7 +3,6 @@
 
 #include "base/config/reader.h"
 #include "base/output.h"
-#include "checkpoint/locate.h"
 #include "checkpoint/manifest.h"
 #include "data/dataset/manifest.h"
 #include "job/loaded_model.h"
@@ -45,7 +44,7 @@ ExitCode inspect(const InspectArguments& a) {
   if (is_prepared(p)) {
     inspect_dataset(p, a);
   } else if (fs::is_directory(p)) {
-    print_checkpoint(resolve_checkpoint(p, false), verify, with_job);
+    print_directory(p, verify, with_job);
   } else if (p.extension() == ".json") {
     print_tokenizer(p);
   } else if (p.extension() != ".yaml" && p.extension() != ".yml") {
@@ -61,7 +60,8 @@ ExitCode inspect(const InspectArguments& a) {
 
 void add_inspect_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
-      "inspect", "Show a dataset, a checkpoint, a tokenizer, or a job's model as a tree with shapes and counts.");
+      "inspect",
+      "Show a dataset, a checkpoint, a tokenizer, a job's model as a tree, or what a folder holds of these.");
   command->footer(
       "  weft inspect job.yaml --set model.width=256\n"
       "  weft inspect prepared/my-text --verify\n"
@@ -69,8 +69,10 @@ void add_inspect_command(CLI::App& app, Action& action) {
       "  weft inspect runs/NAME/checkpoints/step-00001000");
   auto a = std::make_shared<InspectArguments>();
   command
-      ->add_option("path", a->path, "Directory of a dataset, run or checkpoint, a tokenizer's .json or a job's .yaml")
-      ->required();
+      ->add_option("path", a->path,
+                   "Directory of datasets, runs or checkpoints, or of one; a tokenizer's .json; a job's .yaml")
+      ->required()
+      ->type_name("PATH");
   add_set_option(*command, a->overrides);
   command->add_flag("--verify", a->verify, "Read everything and verify the checksums");
   command->add_flag("--job", a->with_job, "With a checkpoint: also the resolved job that it was trained with");

@@ -35,7 +35,7 @@ ExitCode print_keys(const std::string& wanted) {
 void add_keys_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("keys", "List the keys of a job: default, allowed values, meaning.");
   auto wanted = std::make_shared<std::string>();
-  command->add_option("key", *wanted, "Only this section or key: weft keys model.dropout");
+  command->add_option("key", *wanted, "Only this section or key: weft keys model.dropout")->type_name("KEY");
   command->callback([=, &action] { action = [=] { return print_keys(*wanted); }; });
 }
 

@@ -19,8 +19,12 @@ void add_merge_command(CLI::App& app, Action& action) {
   auto input = std::make_shared<std::string>();
   auto output = std::make_shared<std::string>();
   auto best = std::make_shared<bool>(false);
-  command->add_option("checkpoint", *input, "A run directory (its latest checkpoint) or a checkpoint")->required();
-  command->add_option("out", *output, "The checkpoint directory to write; it must not exist")->required();
+  command->add_option("checkpoint", *input, "Checkpoint, or run directory (its latest checkpoint)")
+      ->required()
+      ->type_name("DIR");
+  command->add_option("out", *output, "The checkpoint directory to write; it must not exist")
+      ->required()
+      ->type_name("DIR");
   add_best_option(*command, *best);
   command->callback([=, &action] {
     action = [=] {

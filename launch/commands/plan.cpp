@@ -5,6 +5,7 @@
 #include "base/files.h"
 #include "base/output.h"
 #include "launch/commands.h"
+#include "launch/help.h"
 #include "launch/job_options.h"
 #include "plan/prediction_report.h"
 #include "plan/step_plan_report.h"
@@ -15,7 +16,7 @@ namespace {
 struct PlanArguments {
   NamedJobArguments job;
   std::string layout;
-  int sweep = 0;
+  int ranks = 0;
   int threads = 1;
   std::string device;
   int nodes = 0;
@@ -30,7 +31,7 @@ MeshLayout stated_layout(const std::string& text) {
 }
 
 std::vector<MeshLayout> layouts_of(const PlanArguments& a, const JobConfig& job) {
-  if (a.sweep > 0) return possible_layouts(job, a.sweep);
+  if (a.ranks > 0) return possible_layouts(job, a.ranks);
   if (a.nodes > 0) return possible_layouts(job, a.nodes * find_device(a.device).per_node);
   if (a.layout.empty()) return {job.parallel.replica()};
   const MeshLayout layout = stated_layout(a.layout);
@@ -65,7 +66,9 @@ void add_plan_command(CLI::App& app, Action& action) {
   a->job.add_to(*command);
   command->add_option("--layout", a->layout, "Replicas x ranks per replica, such as 64x8 (default: 1 x parallel.tp)")
       ->type_name("DPxTP");
-  command->add_option("--sweep", a->sweep, "All layouts of N ranks, one per line")->check(CLI::PositiveNumber);
+  command->add_option("--ranks", a->ranks, "Number of ranks to start the job with: all their layouts, one per line")
+      ->check(CLI::PositiveNumber);
+  add_renamed_option(*command, "--sweep", "--ranks");
   command->add_option("--threads", a->threads, "Threads per rank on a CPU; some workspaces grow with them")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -84,7 +87,7 @@ void add_plan_command(CLI::App& app, Action& action) {
       ->check(CLI::PositiveNumber);
   command->add_option("--json", a->json, "Also write the figures to this file")->type_name("FILE");
   command->footer(
-      "weft plan configs/gpt/gpt2-124m.yaml --sweep 8 --memory 80\n"
+      "weft plan configs/gpt/gpt2-124m.yaml --ranks 8 --memory 80\n"
       "weft plan --model gpt2-1558m --set train.precision=bf16 --set batch.sequences=512 --device h100 --nodes 8\n"
       "Peak: the most memory that the tensors of a rank take at once, without the copy of weights and moments that a\n"
       "save writes from. Activations: what a micro-batch's forward pass keeps for backward. Workspace: temporary\n"

@@ -63,11 +63,10 @@ ExitCode translate(const TranslateArguments& a) {
     };
     const TranslatedLines done = translate_lines(generator, search, a.long_lines, line_reader(a, at_once), write);
     console.clear();
-    if (done.too_long > 0) {
-      log_info("{} of {} lines had more tokens than the model has positions ({}): {}", done.too_long, done.lines,
-               loaded.job.model.max_length,
-               a.long_lines == LongLines::Truncate ? "they were translated up to there" : "theirs are empty lines");
-    }
+    if (done.too_long == 0) return;
+    log_info("{} of {} had more tokens than the model has positions ({}): {}", done.too_long,
+             counted(done.lines, "line"), loaded.job.model.max_length,
+             a.long_lines == LongLines::Truncate ? "they were translated up to there" : "theirs are empty lines");
   });
 }
 

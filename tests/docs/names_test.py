@@ -31,7 +31,7 @@ TREE = {
 }
 WEFT = """#!/bin/sh
 case "$*" in
-  --help) printf 'weft\\n\\nSubcommands:\\n  train    Trains.\\n  keys     Lists.\\n  search   Finds.\\n' ;;
+  --help) printf 'weft\\n\\nCommands for all:\\n  train    Trains.\\n  keys     Lists.\\n  search   Finds.\\n' ;;
   keys) printf '  name = job  (text)\\n\\nmodel: The model.\\n  model.width = 8  (an integer)\\n  model.init_std = 1  (a number)\\n'
     printf '  model.norm_placement = pre  (one of pre, post)\\n' ;;
   "search --help") printf '  --search KEY=VALUE\\nFields of --search:\\n  n_best = 1  (an integer)\\n      How many.\\n' ;;

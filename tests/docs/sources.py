@@ -102,8 +102,7 @@ class Program:
     def __init__(self, weft):
         self._weft = weft
         self.options, self.fields = {}, {}  # options: by command; fields: of options like --search
-        listed = re.split(r"(?i)^subcommands:", self._says("--help"), flags=re.M)[-1]
-        for command in re.findall(r"^  ([a-z][\w-]*)  ", listed, re.M):
+        for command in re.findall(r"^  ([a-z][\w-]*)  ", self._says("--help"), re.M):
             help_text = self._says(command, "--help")
             self.options[command] = set(re.findall(r"--[a-z][\w-]*", help_text)) | {"--help"}
             self.fields.update(FIELD.findall(help_text))

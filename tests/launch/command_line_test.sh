@@ -16,7 +16,8 @@ expect_match 0 '^weft +[0-9.]+$' "${build[@]}" '^processors +[0-9]+ online' '^me
   '^launcher +none' '^MPI thread level +(FUNNELED|SERIALIZED|MULTIPLE) ' -- "$weft" doctor
 
 expect_match 0 'weft prepare configs/sample/translation.yaml' 'Exit codes' -- "$weft" --help
-mapfile -t commands < <(sed -nE '/^Subcommands:/,/^$/s/^  ([a-z-]+) .*/\1/p' "$stdout")
+mapfile -t commands < <(sed -nE '/^Commands for .*:$/,/^$/s/^  ([a-z-]+) .*/\1/p' "$stdout")
+lacks "$stdout" '^Subcommands' # every command is in a group
 ((${#commands[@]} >= 11)) || fail "only these commands: ${commands[*]}"
 for command in "${commands[@]}"; do
   expect_match 0 'Usage: ' -- "$weft" "$command" --help
@@ -24,6 +25,8 @@ for command in "${commands[@]}"; do
   (($(cat "$stdout" "$stderr" | wc -l) >= 6)) || fail "weft $command --help has fewer than six lines"
   # A list of names is printed as the names alone.
   prints_no '->'
+  # CLI11 would print the range that a number is checked against.
+  prints_no '(INT|FLOAT)\b|:POSITIVE|:NONNEGATIVE| OR \{'
   ! LC_ALL=C grep -q '[^[:print:][:space:]]' "$stdout" || fail "weft $command --help prints control characters"
   expect_match 2 '(no-such-option|is required)' -- "$weft" "$command" --no-such-option
 done
@@ -32,6 +35,11 @@ expect_match 0 '^  temperature = 1' '^  --beam VALUE ' -- "$weft" translate --he
 expect_match 0 '^  --device DEVICE:\{auto,cpu,cuda\}' -- "$weft" evaluate --help
 expect_match 0 '^  --long-lines [A-Z]+:\{[a-z]+,[a-z]+(,[a-z]+)*\}' -- "$weft" translate --help
 expect_match 2 "--device: .* not in \{auto,cpu,cuda\}" -- "$weft" evaluate --device gpu
+expect_match 0 '^  --ranks N ' -- "$weft" validate --help
+expect_match 0 '^  --ranks N ' '^  --memory X ' '^  --threads N=1 ' -- "$weft" plan --help
+prints_no '--sweep'
+refused 2 '--sweep was renamed: write --ranks' -- "$weft" plan job.yaml --sweep 8
+expect_match 0 '^  --hypotheses FILE=- \.\.\.' -- "$weft" score --help
 # Each command states its own defaults.
 expect_match 0 '^  method = sample ' '^  max_length_extra = 100 ' -- "$weft" generate --help
 expect_match 0 '^  method = beam ' '^  max_length_extra = 50 ' '^  --top-k VALUE ' -- "$weft" evaluate --help

@@ -196,6 +196,7 @@ TEST_F(Commands, DatasetsThatDoNotFit) {
        {"tdata holds pairs, but task is gpt"}},
       {{"evaluate", "gpt.yaml", "--split", "test"}, 3, {"has no split \"test\", only: train, valid"}},
       {{"inspect", "cut"}, 3, {"cut/train-00000.h5"}},
+      {{"inspect", ".", "--verify"}, 3, {"no committed checkpoint here"}},
       {{"inspect", "otherids", "--verify"}, 3, {"otherids/tokenizer.json"}},
       {{"inspect", "data/train-00000.h5"}, 2, {"part of a dataset", "hint: give the directory"}},
       {{"inspect", "run/metrics.jsonl"}, 2, {"cannot show a file of this kind", "hint:"}},
