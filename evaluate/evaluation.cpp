@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/log.h"
+#include "base/progress.h"
 #include "job/dataset_checks.h"
 
 namespace weft {
@@ -95,16 +96,21 @@ std::string EvaluationReport::format() const {
 // Notes on everything that the figures leave out of the split's text.
 std::string EvaluationReport::describe_left_out() const {
   std::string text;
-  const auto note = [&]<class... Args>(int64_t count, fmt::format_string<Args...> what, Args&&... args) {
-    if (count > 0) text += fmt::format("note: {} ", count) + fmt::format(what, std::forward<Args>(args)...) + "\n";
+  const auto note = [&](int64_t count, const char* noun, const std::string& one, const std::string& several) {
+    if (count > 0) text += fmt::format("note: {} {}\n", counted(count, noun), count == 1 ? one : several);
   };
-  note(dataset.dropped_pairs, "pairs of {} were dropped at preparation: no figure counts them", enum_name(split));
-  note(dataset.truncated_pairs, "pairs of {} were truncated at preparation", enum_name(split));
-  note(left_out, "pairs are left out of the perplexity: they do not fit the model, or have no source");
-  note(unknown,
-       "scored tokens stand for text that the tokenizer does not know, so there is no figure per word or byte");
+  const std::string of_split = fmt::format("of {} ", enum_name(split));
+  note(dataset.dropped_pairs, "pair", of_split + "was dropped at preparation: no figure counts it",
+       of_split + "were dropped at preparation: no figure counts them");
+  note(dataset.truncated_pairs, "pair", of_split + "was truncated at preparation",
+       of_split + "were truncated at preparation");
+  note(left_out, "pair", "is left out of the perplexity: it does not fit the model, or has no source",
+       "are left out of the perplexity: they do not fit the model, or have no source");
+  const std::string no_figure = " for text that the tokenizer does not know, so there is no figure per word or byte";
+  note(unknown, "scored token", "stands" + no_figure, "stand" + no_figure);
   if (!translation) return text;
-  note(translation->cut_sources, "sources were cut, being longer than the model");
+  note(translation->cut_sources, "source", "was cut, being longer than the model",
+       "were cut, being longer than the model");
   if (!translation->raw_references) {
     text +=
         fmt::format("note: references are made of tokens: a dataset of version {} keeps no text of the targets of {}\n",

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/progress.h"
 #include "data/text/text_input.h"
 #include "evaluate/likelihood.h"
 #include "generate/text_generator.h"
@@ -95,8 +96,9 @@ std::string ChoiceReport::format() const {
     const double share = accuracy(right);
     return fmt::format("{:.4f} +- {:.4f}", share, std::sqrt(share * (1 - share) / static_cast<double>(questions)));
   };
-  return fmt::format("accuracy {} (likeliest ending), {} (likeliest per token), {} (likeliest per byte), {} questions",
-                     figure(right_by_sum), figure(right_by_token), figure(right_by_byte), questions);
+  return fmt::format("accuracy {} (likeliest ending), {} (likeliest per token), {} (likeliest per byte), {}",
+                     figure(right_by_sum), figure(right_by_token), figure(right_by_byte),
+                     counted(questions, "question"));
 }
 
 void to_json(nlohmann::ordered_json& json, const ChoiceReport& report) {

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/output.h"
+#include "base/progress.h"
 #include "checkpoint/folder_contents.h"
 #include "checkpoint/locate.h"
 #include "checkpoint/reader.h"
@@ -25,8 +26,8 @@ void print_checkpoint(const fs::path& path, bool verify, bool with_job) {
   uint64_t bytes = 0;
   for (const CheckpointFile& file : m.files) bytes += file.bytes;
   const auto tensors = checkpoint.tensors();
-  std::string text = fmt::format("{} files, {:.1f} MiB, {} tensors\n", m.files.size(),
-                                 static_cast<double>(bytes) / (1 << 20), tensors.size());
+  std::string text = fmt::format("{}, {:.1f} MiB, {}\n", counted(std::ssize(m.files), "file"),
+                                 static_cast<double>(bytes) / (1 << 20), counted(std::ssize(tensors), "tensor"));
   for (const auto& [name, shape] : tensors) text += fmt::format("  {:<48} {}\n", name, shape.text());
   print(text);
   if (!verify) return;

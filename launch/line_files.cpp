@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/output.h"
+#include "base/progress.h"
 
 namespace weft {
 
@@ -49,7 +50,7 @@ bool ParallelLines::next_of_each(std::vector<std::string>& lines) {
   if (read == files_.size() || read == 0) return read > 0;
   const auto longer = std::ranges::max_element(files_, {}, &LineFile::line);
   const auto shorter = std::ranges::min_element(files_, {}, &LineFile::line);
-  throw DataError(fmt::format("{} has {} lines, and {} has more", shorter->name().string(), shorter->line(),
+  throw DataError(fmt::format("{} has {}, and {} has more", shorter->name().string(), counted(shorter->line(), "line"),
                               longer->name().string()),
                   "a line of one belongs to the same line of the other");
 }

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/progress.h"
 #include "data/batches/batch_plan_pairs.h"
 #include "data/batches/batch_plan_slice.h"
 #include "data/batches/batch_plan_windows.h"
@@ -24,11 +25,12 @@ class Spread {
     sum_ += value;
     ++count_;
   }
-  std::string text() const {
-    if (count_ == 0) return "none";
-    if (least_ == most_) return fmt::format("{}", least_);
-    return fmt::format("{} to {} (mean {:.1f})", least_, most_,
-                       static_cast<double>(sum_) / static_cast<double>(count_));
+  // "3 steps", "0 to 2 (mean 1.4) steps".
+  std::string of(const char* noun) const {
+    if (count_ == 0) return fmt::format("no {}s", noun);
+    if (least_ == most_) return counted(least_, noun);
+    return fmt::format("{} to {} (mean {:.1f}) {}s", least_, most_,
+                       static_cast<double>(sum_) / static_cast<double>(count_), noun);
   }
 
  private:
@@ -126,17 +128,18 @@ std::string describe_plan(const BatchPlan& plan, int64_t dp_size, int64_t micro_
     }
     busiest = std::max(busiest, static_cast<double>(most) * static_cast<double>(dp_size) / static_cast<double>(sum));
   }
-  std::string text =
-      fmt::format("order: {}; {} sequences, {} steps an epoch\n", plan.order_text(), plan.sequences_per_epoch(), steps);
-  text += fmt::format("a step: {} sequences, {} target tokens\n", sequences.text(), targets.text());
-  text += fmt::format(
-      "each of {} ranks: {} sequences in {} micro-batches of {} tokens; the busiest has {:.3f} x the mean\n", dp_size,
-      rank_sequences.text(), micro_batches.text(), tokens_of_micro.text(), busiest);
+  std::string text = fmt::format("order: {}; {}, {} an epoch\n", plan.order_text(),
+                                 counted(plan.sequences_per_epoch(), "sequence"), counted(steps, "step"));
+  text += fmt::format("a step: {}, {}\n", sequences.of("sequence"), targets.of("target token"));
+  text +=
+      fmt::format("{}: {} in {} of {}; the busiest has {:.3f} x the mean\n",
+                  dp_size == 1 ? "the rank" : fmt::format("each of {} ranks", dp_size), rank_sequences.of("sequence"),
+                  micro_batches.of("micro-batch"), tokens_of_micro.of("token"), busiest);
   if (looked == steps) {
     const int64_t left_out = plan.sequences_per_epoch() - planned;
-    text += fmt::format("left out of an epoch: {} sequences; padding: none\n", left_out);
+    text += fmt::format("left out of an epoch: {}; padding: none\n", counted(left_out, "sequence"));
   } else {
-    text += fmt::format("(figures of {} steps of epoch 0); padding: none\n", looked);
+    text += fmt::format("(figures of {} of epoch 0); padding: none\n", counted(looked, "step"));
   }
   return text;
 }

@@ -2,6 +2,7 @@
 #include "checkpoint/average.h"
 
 #include "base/log.h"
+#include "base/progress.h"
 #include "launch/commands.h"
 
 namespace weft {
@@ -26,8 +27,8 @@ void add_average_command(CLI::App& app, Action& action) {
     action = [=] {
       const std::vector<fs::path> paths = checkpoints_to_average({inputs->begin(), inputs->end()}, *last);
       average_checkpoints(paths, *output);
-      log_info("{}: the mean of {} checkpoints, {} to {}", *output, paths.size(), paths.front().string(),
-               paths.back().string());
+      log_info("{}: the mean of {}, {} to {}", *output, counted(std::ssize(paths), "checkpoint"),
+               paths.front().string(), paths.back().string());
       return ExitCode::Done;
     };
   });

@@ -153,8 +153,8 @@ TEST_F(TranslationEvaluation, EveryPairIsTranslatedAndScoredAgainstTheText) {
   EXPECT_EQ(report.translation->of("chrf").format(), chrf);
   EXPECT_EQ(report.translation->of("chrf++").format(), chrf);
   EXPECT_EQ(said.find(chrf), said.rfind(chrf)) << "chrF is chrF++ here, and is printed once: " << said;
-  EXPECT_NE(said.find("note: 1 pairs are left out of the perplexity"), std::string::npos) << said;
-  EXPECT_NE(said.find("note: 1 sources were cut"), std::string::npos) << said;
+  EXPECT_NE(said.find("note: 1 pair is left out of the perplexity"), std::string::npos) << said;
+  EXPECT_NE(said.find("note: 1 source was cut"), std::string::npos) << said;
 }
 
 TEST_F(TranslationEvaluation, ADatasetThatDoesNotFitTheModelIsRefused) {

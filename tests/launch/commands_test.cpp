@@ -246,7 +246,7 @@ TEST_F(Commands, TextToJudge) {
       {{"embed", "--checkpoint", "run", "--out", "no-folder/x.h5"}, 3, {"no-folder/x.h5"}, "a\n"},
   });
   const std::string report = expect({{"choose", "questions", "--checkpoint", "run"}, 0, {}}).out;
-  EXPECT_NE(report.find("(likeliest per byte), 1 questions"), std::string::npos) << report;
+  EXPECT_NE(report.find("(likeliest per byte), 1 question\n"), std::string::npos) << report;
   const auto json =
       nlohmann::json::parse(expect({{"choose", "questions", "--checkpoint", "run", "--json"}, 0, {}}).out);
   EXPECT_EQ(json["questions"], 1);

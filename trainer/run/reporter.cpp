@@ -107,11 +107,12 @@ void Reporter::evaluated(const RunState& state, const ValidationReport& report, 
   clear();
   const LossReport& loss = report.loss;
   const std::optional<TranslationReport>& found = report.translation;
-  const std::string translated = found ? fmt::format("; {} {:.2f} over {} pairs in {}", found->metric, found->score,
-                                                     found->pairs, format_duration(found->seconds))
+  const std::string translated = found ? fmt::format("; {} {:.2f} over {} in {}", found->metric, found->score,
+                                                     counted(found->pairs, "pair"), format_duration(found->seconds))
                                        : "";
-  log_info("step {}: validation loss {:.4f}, perplexity {:.2f} over {} tokens in {}{}{}", state.step, loss.mean_nll(),
-           std::exp(loss.mean_nll()), loss.targets, format_duration(loss.seconds), translated, better ? " (best)" : "");
+  log_info("step {}: validation loss {:.4f}, perplexity {:.2f} over {} in {}{}{}", state.step, loss.mean_nll(),
+           std::exp(loss.mean_nll()), counted(loss.targets, "token"), format_duration(loss.seconds), translated,
+           better ? " (best)" : "");
   Json line = {{"epoch", state.position.epoch}, {"loss", loss.mean_nll()},      {"smoothed_loss", loss.mean_loss()},
                {"targets", loss.targets},       {"best_loss", state.best_loss}, {"best_step", state.best_step},
                {"seconds", loss.seconds}};
