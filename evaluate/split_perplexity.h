@@ -5,6 +5,7 @@
 
 #include "data/batches/batch_plan.h"
 #include "data/dataset/dataset.h"
+#include "data/text/text_size.h"
 #include "job/loaded_model.h"
 #include "metrics/perplexity.h"
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <CLI/CLI.hpp>
+#include <cstdint>
+
 #include "base/files.h"
 
 // The output of `weft inspect` on standard output.
@@ -11,5 +14,14 @@ void print_directory(const fs::path& path, bool verify, bool with_job);
 void print_tokenizer(const fs::path& path);
 // Throws DataError with every finding if the dataset is damaged.
 void print_verified(const fs::path& dataset);
+
+struct StatisticsOptions {
+  bool wanted = false, json = false;
+  int64_t frequent = 10;  // tokens listed of each side
+};
+// Adds --statistics, which excludes the option `show`, and the options of its own.
+void add_statistics_options(CLI::App& command, StatisticsOptions& options, CLI::Option& show);
+// What the texts of each split are like: their lengths, and which tokens they consist of.
+void print_statistics(const fs::path& dataset, const StatisticsOptions& options);
 
 }  // namespace weft

@@ -5,8 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "data/text/unicode_properties.h"
-#include "data/text/utf8.h"
 
 namespace weft {
 
@@ -66,15 +64,6 @@ void to_json(nlohmann::json& json, const PerplexityReport& report) {
           {"bos_fed", report.protocol.bos_fed},
           {"eos_scored", report.protocol.eos_scored},
           {"documents_apart", report.protocol.documents_apart}};
-}
-
-void TextSize::add(std::string_view piece) {
-  bytes_ += static_cast<int64_t>(piece.size());
-  for (const char32_t c : decode_utf8(piece)) {
-    const bool space = character_properties(c) & kSpace;
-    words_ += !space && !inside_word_;
-    inside_word_ = !space;
-  }
 }
 
 }  // namespace weft

@@ -19,10 +19,13 @@ struct InspectArguments {
   std::vector<std::string> overrides;
   bool verify = false, with_job = false;
   ShownRecords shown{.tokens = 200};
+  StatisticsOptions statistics;
 };
 
 void inspect_dataset(const fs::path& path, const InspectArguments& a) {
-  if (a.shown.count > 0) {
+  if (a.statistics.wanted) {
+    print_statistics(path, a.statistics);
+  } else if (a.shown.count > 0) {
     print(show_records(path, a.shown));
   } else {
     print(describe_dataset(path));
@@ -31,14 +34,14 @@ void inspect_dataset(const fs::path& path, const InspectArguments& a) {
 }
 
 ExitCode inspect(const InspectArguments& a) {
-  const auto& [path, overrides, verify, with_job, shown] = a;
+  const auto& [path, overrides, verify, with_job, shown, statistics] = a;
   const fs::path p = path;
   require<DataError>(fs::exists(p), "{}: no such file or directory", path);
   if (p.extension() == ".h5" || p.filename() == kManifestName || p.filename() == kCheckpointManifest) {
     throw ConfigError(fmt::format("{} is a part of a dataset or checkpoint", path), "give the directory that holds it");
   }
-  if (shown.count > 0 && !is_prepared(p)) {
-    throw ConfigError(fmt::format("{} is not a prepared dataset; --show shows the records of one", path),
+  if ((shown.count > 0 || statistics.wanted) && !is_prepared(p)) {
+    throw ConfigError(fmt::format("{} is not a prepared dataset; --show and --statistics are for one", path),
                       "give the directory that weft prepare wrote (data.directory)");
   }
   if (is_prepared(p)) {
@@ -66,6 +69,7 @@ void add_inspect_command(CLI::App& app, Action& action) {
       "  weft inspect job.yaml --set model.width=256\n"
       "  weft inspect prepared/my-text --verify\n"
       "  weft inspect prepared/my-text --show 3 --from 100\n"
+      "  weft inspect prepared/my-text --statistics --json\n"
       "  weft inspect runs/NAME/checkpoints/step-00001000");
   auto a = std::make_shared<InspectArguments>();
   command
@@ -88,6 +92,7 @@ void add_inspect_command(CLI::App& app, Action& action) {
       ->check(CLI::NonNegativeNumber)
       ->needs(show)
       ->type_name("N");
+  add_statistics_options(*command, a->statistics, *show);
   command->callback([=, &action] { action = [=] { return inspect(*a); }; });
 }
 

@@ -12,6 +12,7 @@ namespace weft {
 namespace {
 
 using namespace test;
+using testing::HasSubstr;
 
 TEST_F(Commands, Mixtures) {
   prepare_both();
@@ -145,6 +146,41 @@ TEST_F(Commands, Text) {
                    "valid: {source: [two], target: [two]}}");
   scratch_.write("parallel.yaml", parallel);
   expect({{"prepare", "parallel.yaml"}, 3, {"three", "two", "3", "2", "lines"}});
+}
+
+// 30 documents of "the boat went by"; 30 pairs of "ab 0" to "ab 29" with "ba".
+TEST_F(Commands, StatisticsCountTextsAndTokens) {
+  prepare_both();
+  const std::string text = run_weft(scratch_.path(), {"inspect", "data", "--statistics", "--top", "2"}).out;
+  for (const char* line :
+       {"train: 30 documents\n", "  text: 480 tokens, 120 words, 480 bytes: 4.000 tokens a word, 1.000 bytes a token\n",
+        "    tokens         16       16       16       16       16       16      16.00\n",
+        "    words           4        4        4        4        4        4       4.00\n",
+        "    distinct tokens: 10 of the vocabulary's 257 (3.9 %)\n",
+        "    after tokens: 10: 8 20: 10 50: 10 100: 10 200: 10 480: 10\n",
+        "            32         90  18.750 %  \" \"\n           116         90  18.750 %  \"t\"\n",
+        "valid: 1 document\n"})
+    EXPECT_THAT(text, HasSubstr(line));
+  const std::string line = run_weft(scratch_.path(), {"inspect", "tdata", "--statistics", "--json"}).out;
+  const nlohmann::json json = nlohmann::json::parse(line);
+  EXPECT_EQ(line.find('\n'), line.size() - 1);
+  EXPECT_EQ(json["kind"], "pairs");
+  const nlohmann::json& train = json["splits"]["train"];
+  EXPECT_EQ(train["texts"], 30);
+  EXPECT_EQ(train["source"]["tokens"], 10 * 4 + 20 * 5);
+  EXPECT_EQ(train["source"]["tokens_per_text"]["25"], 4);
+  EXPECT_EQ(train["source"]["tokens_per_text"]["50"], 5);
+  EXPECT_EQ(train["source"]["words"], 60);
+  EXPECT_EQ(train["source"]["distinct"], 13);
+  EXPECT_EQ(train["target"]["growth"], nlohmann::json::parse("[[10, 2], [20, 2], [50, 2], [60, 2]]"));
+  EXPECT_EQ(train["shared"], 2);
+  EXPECT_EQ(train["target_percent_of_source"]["5"], 40);
+  EXPECT_EQ(train["target_percent_of_source"]["100"], 50);
+  expect_all({
+      {{"inspect", "gpt.yaml", "--statistics"}, 2, {"gpt.yaml is not a prepared dataset", "--statistics", "hint:"}},
+      {{"inspect", "data", "--json"}, 2, {"--json requires --statistics"}},
+      {{"inspect", "data", "--statistics", "--show", "1"}, 2, {"--statistics excludes --show"}},
+  });
 }
 
 // Bytes that are no UTF-8 are kept by kinds that keep any bytes.
