@@ -58,6 +58,8 @@ void TokenizerConfig::check() const {
   check_files(*this, kind_name);
   check_sizes(*this, kind_name);
   const bool is_cut = kind == TokenizerKind::Bpe || kind == TokenizerKind::Tiktoken;
+  require<ConfigError>(kind == TokenizerKind::Words || !word_forms().any(),
+                       "tokenizer: kind {} has no words to which `lowercase` and `strip_punctuation` apply", kind_name);
   if (is_cut && !pattern.empty()) Pretokenizer{pattern};  // throws if the pattern is wrong
   std::unordered_set<std::string_view> names;
   for (const std::string& name : specials) {

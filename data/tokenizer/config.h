@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/config/fields.h"
+#include "data/tokenizer/word_forms.h"
 
 namespace weft {
 
@@ -36,6 +37,8 @@ struct TokenizerConfig {
   int64_t vocabulary = 0;
   int64_t merges = 0;
   std::string pattern;
+  bool lowercase = false;
+  bool strip_punctuation = false;
   int64_t min_frequency = 2;
   int64_t sample_bytes = 0;
   int64_t max_pretokens = int64_t{1} << 23;
@@ -61,6 +64,9 @@ struct TokenizerConfig {
         "pattern", pattern,
         "What splits text into the pretokens that merges stay within (bpe, tiktoken): gpt2, gpt4, o200k, none, or a "
         "regular expression (PCRE2). Empty: gpt4 if merges are learnt; that of a rank file that OpenAI published.");
+    v.field("lowercase", lowercase, "Words that differ in case alone are one (words); decoded text is in lower case.");
+    v.field("strip_punctuation", strip_punctuation,
+            "Punctuation at the beginning and end of words is left out (words), and is not in decoded text.");
     v.field("min_frequency", min_frequency, "A pair (bpe) or word (words) that is seen less often is not learnt.",
             Range{.min = 1});
     v.field("sample_bytes", sample_bytes,
@@ -86,6 +92,7 @@ struct TokenizerConfig {
   bool is_loaded() const { return kind >= TokenizerKind::Gpt2; }
   // The pattern that cuts text before merges are learnt from it.
   std::string learnt_pattern() const { return pattern.empty() ? "gpt4" : pattern; }
+  WordForms word_forms() const { return {.lowercase = lowercase, .strip_punctuation = strip_punctuation}; }
 
   // ConfigError if fields contradict each other or a field that `kind` needs is missing.
   void check() const;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/tokenizer/symbol_models.h"
 
+#include <array>
+
 #include "base/error.h"
 #include "data/tokenizer/formats/json.h"
 
@@ -24,8 +26,9 @@ void BytesModel::encode_append(std::string_view text, size_t, std::vector<int32_
   for (char c : text) ids.push_back(static_cast<unsigned char>(c));
 }
 
-ListModel::ListModel(Pretokenizer::Rule rule, Symbols symbols, std::optional<int32_t> unk, const std::string& where)
-    : splitter_(rule), unk_(unk) {
+ListModel::ListModel(Pretokenizer::Rule rule, Symbols symbols, std::optional<int32_t> unk, const std::string& where,
+                     WordForms forms)
+    : splitter_(rule), forms_(forms), unk_(unk) {
   int32_t before = -1;
   for (size_t i = 0; i < symbols.size(); ++i) {
     const auto& [text, id] = symbols[i];
@@ -33,6 +36,8 @@ ListModel::ListModel(Pretokenizer::Rule rule, Symbols symbols, std::optional<int
     splitter_.for_each(text, [&](std::string_view part) { ++parts, covered += part.size(); });
     require<DataError>(parts == 1 && covered == text.size(), "{}: tokens[{}]: \"{}\" is not one of {}", where, i, text,
                        splitter_.pattern());
+    require<DataError>(!forms_.any() || forms_.of(text) == text,
+                       "{}: tokens[{}]: \"{}\" is not the form of a word, \"{}\"", where, i, text, forms_.of(text));
     require<DataError>(id > before && id <= kMaxTokenId, "{}: tokens[{}]: id {} must be above {} and at most {}", where,
                        i, id, before, kMaxTokenId);
     require<DataError>(bytes_.total() + text.size() <= kMaxVocabularyBytes, "{}: all tokens exceed {} bytes", where,
@@ -56,15 +61,17 @@ void ListModel::refuse(std::string_view symbol, size_t offset) const {
 
 void ListModel::encode_append(std::string_view text, size_t offset, std::vector<int32_t>& ids) const {
   splitter_.for_each(text, [&](std::string_view symbol) {
-    const auto found = find_.find(symbol);
-    if (found != find_.end()) {
-      ids.push_back(found->second);
-    } else if (unk_) {
-      ids.push_back(*unk_);
-    } else {
-      refuse(symbol, offset + static_cast<size_t>(symbol.data() - text.data()));
-    }
+    const size_t at = offset + static_cast<size_t>(symbol.data() - text.data());
+    if (!forms_.any()) return encode_symbol(symbol, at, ids);
+    const std::string form = forms_.of(symbol);
+    if (!form.empty()) encode_symbol(form, at, ids);
   });
+}
+
+void ListModel::encode_symbol(std::string_view symbol, size_t offset, std::vector<int32_t>& ids) const {
+  const auto found = find_.find(symbol);
+  if (found == find_.end() && !unk_) refuse(symbol, offset);
+  ids.push_back(found != find_.end() ? found->second : *unk_);
 }
 
 void ListModel::hash_into(Hasher& hasher) const {
@@ -74,16 +81,34 @@ void ListModel::hash_into(Hasher& hasher) const {
     hasher.update(&size, sizeof(size));
     hasher.update(bytes_[id].data(), size);
   }
+  // Tokenizers of words as they are keep the hash that they had before forms existed.
+  if (!forms_.any()) return;
+  const std::array<uint8_t, 2> forms = {forms_.lowercase, forms_.strip_punctuation};
+  hasher.update(forms.data(), forms.size());
 }
 
 void ListModel::write_json(TokenizerJson& json) const {
+  if (forms_.lowercase) json["lowercase"] = true;
+  if (forms_.strip_punctuation) json["strip_punctuation"] = true;
   TokenizerJson& tokens = json["tokens"] = TokenizerJson::array();
   for (int32_t id : ids_) tokens.push_back(TokenizerJson::array({bytes_to_json(bytes_[id]), id}));
 }
 
 std::unique_ptr<const ListModel> ListModel::read_json(const TokenizerJson& json, Pretokenizer::Rule rule,
                                                       std::optional<int32_t> unk, const std::string& where) {
-  json_only_members(json, {"format", "version", "kind", "specials", "roles", "tokens"}, where);
+  const bool words = rule == Pretokenizer::Rule::Words;
+  if (words) {
+    json_only_members(
+        json, {"format", "version", "kind", "specials", "roles", "tokens", "lowercase", "strip_punctuation"}, where);
+  } else {
+    json_only_members(json, {"format", "version", "kind", "specials", "roles", "tokens"}, where);
+  }
+  const auto is_set = [&](const char* name) {
+    if (!json.contains(name)) return false;
+    if (json[name] != true) refuse_json(json[name], "true, or no such member", fmt::format("{}: {}", where, name));
+    return true;
+  };
+  const WordForms forms{.lowercase = is_set("lowercase"), .strip_punctuation = is_set("strip_punctuation")};
   const TokenizerJson& tokens = json_list(json_member(json, "tokens", where), where + ": tokens");
   Symbols symbols;
   symbols.reserve(tokens.size());
@@ -92,7 +117,7 @@ std::unique_ptr<const ListModel> ListModel::read_json(const TokenizerJson& json,
     require<DataError>(tokens[i].is_array() && tokens[i].size() == 2, "{}: expected [token, id]", at);
     symbols.emplace_back(bytes_from_json(tokens[i][0], at), json_id(tokens[i][1], at));
   }
-  return std::make_unique<const ListModel>(rule, std::move(symbols), unk, where);
+  return std::make_unique<const ListModel>(rule, std::move(symbols), unk, where, forms);
 }
 
 }  // namespace weft

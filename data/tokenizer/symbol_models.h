@@ -9,6 +9,7 @@
 #include "data/tokenizer/bpe/vocabulary.h"
 #include "data/tokenizer/model.h"
 #include "data/tokenizer/pretokenizer.h"
+#include "data/tokenizer/word_forms.h"
 
 namespace weft {
 
@@ -29,15 +30,16 @@ class BytesModel : public TokenizerModel {
   TokenBytes bytes_;
 };
 
-// A list of symbols with an id each: characters (`chars`) or whitespace-separated words (`words`). A symbol that is not
-// in the list becomes `unk`, or is an error without `unk`.
+// A list of symbols with an id each: characters (`chars`) or the forms of whitespace-separated words (`words`). A
+// symbol that is not in the list becomes `unk`, or is an error without `unk`.
 class ListModel : public TokenizerModel {
  public:
   using Symbols = std::vector<std::pair<std::string, int32_t>>;
 
-  // `rule`: Chars or Words. DataError beginning with `where` unless ids ascend, symbols differ, and those of chars are
-  // one character each.
-  ListModel(Pretokenizer::Rule rule, Symbols symbols, std::optional<int32_t> unk, const std::string& where);
+  // `rule`: Chars or Words; `forms`: of words. DataError beginning with `where` unless ids ascend, symbols differ,
+  // those of chars are one character each, and words are in their form.
+  ListModel(Pretokenizer::Rule rule, Symbols symbols, std::optional<int32_t> unk, const std::string& where,
+            WordForms forms = {});
 
   std::string_view kind() const override { return splitter_.pattern(); }
   void encode_append(std::string_view text, size_t offset, std::vector<int32_t>& ids) const override;
@@ -51,9 +53,11 @@ class ListModel : public TokenizerModel {
                                                     std::optional<int32_t> unk, const std::string& where);
 
  private:
+  void encode_symbol(std::string_view symbol, size_t offset, std::vector<int32_t>& ids) const;
   [[noreturn]] void refuse(std::string_view symbol, size_t offset) const;
 
   Pretokenizer splitter_;
+  WordForms forms_;
   TokenBytes bytes_;
   std::vector<int32_t> ids_;  // the symbols' ids, ascending
   std::unordered_map<std::string_view, int32_t> find_;

@@ -2,6 +2,7 @@
 #include "data/tokenizer/trainer.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/error.h"
 #include "data/tokenizer/bpe/learn.h"
@@ -77,7 +78,23 @@ ListModel::Symbols list_chars(std::vector<CountedPretoken> chars) {
   return symbols;
 }
 
+// Adds up the words of one form, in the order of their first occurrence.
+std::vector<CountedPretoken> unite_forms(std::vector<CountedPretoken> words, const WordForms& forms) {
+  if (!forms.any()) return words;
+  std::vector<CountedPretoken> united;
+  std::unordered_map<std::string, size_t> places;
+  for (const CountedPretoken& word : words) {
+    std::string form = forms.of(word.text);
+    if (form.empty()) continue;
+    const auto [place, is_new] = places.emplace(form, united.size());
+    if (is_new) united.push_back({std::move(form), 0});
+    united[place->second].count += word.count;
+  }
+  return united;
+}
+
 ListModel::Symbols list_words(const TokenizerConfig& config, std::vector<CountedPretoken> words) {
+  words = unite_forms(std::move(words), config.word_forms());
   std::stable_sort(words.begin(), words.end(), [](const auto& a, const auto& b) { return a.count > b.count; });
   const size_t specials = config.specials.size();
   const auto most = static_cast<size_t>(config.vocabulary > 0 ? config.vocabulary : kMaxTokenId) - specials;
@@ -138,7 +155,8 @@ TokenizerParts TokenizerTrainer::State::make() {
       add_specials(config_, chars ? static_cast<int64_t>(symbols.size()) : 0, parts.specials);
       set_roles(config_, parts.specials);
       const auto unk = parts.specials.roles[static_cast<size_t>(SpecialRole::Unk)];
-      parts.model = std::make_unique<const ListModel>(pretokenizer_for(config_).rule(), std::move(symbols), unk, where);
+      parts.model = std::make_unique<const ListModel>(pretokenizer_for(config_).rule(), std::move(symbols), unk, where,
+                                                      config_.word_forms());
       return parts;
     }
   }

@@ -50,6 +50,7 @@ std::vector<TokenizerPtr> one_of_each(const fs::path& ranks) {
           make({.kind = TokenizerKind::Bytes, .specials = {"é"}, .pad = "é"}),
           make({.kind = TokenizerKind::Chars, .specials = {"?"}, .unk = "?"}),
           make({.kind = TokenizerKind::Words, .min_frequency = 1, .specials = {"<unk>"}, .unk = "<unk>"}),
+          make({.kind = TokenizerKind::Words, .lowercase = true, .strip_punctuation = true, .min_frequency = 1}),
           test::load_tiktoken(ranks, "gpt4")};
 }
 
@@ -198,6 +199,20 @@ TEST_F(TokenizerFiles, SayWhatIsWrongWithListsOfTokens) {
   fails(Words, Json::parse(R"([["a b", 0]])"), "\"a b\" is not one of words");
   fails(Words, Json::parse(R"([["", 0]])"), "\"\" is not one of words");
   fails(Words, Json::parse(R"({"a": 0})"), "tokens: expected a list");
+}
+
+TEST_F(TokenizerFiles, SayWhatIsWrongWithFormsOfWords) {
+  const auto edited = [&](TokenizerKind kind, const char* member, const Json& value) {
+    Json json = Json::parse(make({.kind = kind, .min_frequency = 1})->to_json());
+    json[member] = value;
+    return [json] { Tokenizer::from_json(json.dump(), "x.json"); };
+  };
+  using enum TokenizerKind;
+  expect_error(edited(Words, "strip_punctuation", true),
+               {"x.json: tokens[", "\"hat,\" is not the form of a word, \"hat\""});
+  expect_error(edited(Words, "lowercase", false), {"x.json: lowercase", "true, or no such member"});
+  expect_error(edited(Words, "lowercase", "yes"), {"x.json: lowercase"});
+  expect_error(edited(Chars, "lowercase", true), {"x.json", "lowercase"});
 }
 
 TEST_F(TokenizerFiles, RefuseTokensThatGrowWithoutBound) {

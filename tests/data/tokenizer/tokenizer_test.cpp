@@ -192,6 +192,39 @@ TEST(Words, AreSortedByFrequency) {
   EXPECT_NE(message_of([&] { (void)all->encode("x zz"); }).find("unknown \"zz\" at byte 2"), std::string::npos);
 }
 
+TEST(Words, FormsAreOneWord) {
+  TokenizerConfig config{
+      .kind = TokenizerKind::Words, .lowercase = true, .strip_punctuation = true, .min_frequency = 1};
+  // Counts: the 3 (seen first), storm 2, won't 1, \u00e9t\u00e9 1.
+  const auto both = train(config, {"The storm, (won't) -- \u00c9T\u00c9!", "the \u00abSTORM\u00bb the"});
+  EXPECT_EQ(both->vocabulary(), 4);
+  EXPECT_EQ(both->encode("THE storm... won't; \u00e9t\u00e9"), (Ids{0, 1, 2, 3}));
+  EXPECT_EQ(both->encode("-- ?!"), Ids{});
+  EXPECT_EQ(both->decode(Ids{0, 1, 2, 3}), "the storm won't \u00e9t\u00e9");
+  EXPECT_NE(message_of([&] { (void)both->encode("the \"Wind\""); }).find("unknown \"wind\" at byte 4"),
+            std::string::npos);
+  config.strip_punctuation = false;
+  EXPECT_EQ(train(config, {"The the, the \xFFThe"})->decode(Ids{0, 1, 2}), "the the, \xFFThe");  // not valid UTF-8
+  config.lowercase = false, config.strip_punctuation = true;
+  EXPECT_EQ(train(config, {"The the, the"})->decode(Ids{0, 1}), "the The");
+}
+
+// Three sentences whose words are counted by hand: 30 words, 25 of them different between white space, 23 without
+// punctuation and case.
+TEST(Words, ThreeSentencesHaveTwentyThree) {
+  const std::vector<std::string> sentences = {"I drink and I know things.",
+                                              "When you play the game of thrones, you win or you die.",
+                                              "The true enemy won't wait out the storm, He brings the storm."};
+  TokenizerConfig config{.kind = TokenizerKind::Words, .min_frequency = 1};
+  EXPECT_EQ(train(config, {sentences[0], sentences[1], sentences[2]})->vocabulary(), 25);
+  config.lowercase = config.strip_punctuation = true;
+  const auto tokenizer = train(config, {sentences[0], sentences[1], sentences[2]});
+  EXPECT_EQ(tokenizer->vocabulary(), 23);
+  size_t words = 0;
+  for (const std::string& sentence : sentences) words += tokenizer->encode(sentence).size();
+  EXPECT_EQ(words, 30u);
+}
+
 TEST(Chars, GiveNanoGptsIds) {
   if (!has_shared_data("text/tinyshakespeare.txt")) GTEST_SKIP() << needs("text/tinyshakespeare.txt");
   const std::string text = read_file(shared_data("text/tinyshakespeare.txt"));
@@ -216,6 +249,8 @@ TEST(TokenizerConfig, SaysWhatDoesNotFit) {
   fails({.kind = Chars, .vocabulary = 30}, "is not chosen");
   fails({.kind = Words, .merges = 30}, "learns no merges");
   fails({.kind = Words}, "leaves out rare words");
+  fails({.kind = Bpe, .lowercase = true}, "kind bpe has no words");
+  fails({.kind = Chars, .strip_punctuation = true}, "kind chars has no words");
   fails({.kind = Bpe, .min_frequency = 0}, "min_frequency 0");
   fails({.kind = Bpe, .pattern = "("}, "pattern \"(\"");
   fails({.kind = Bpe, .specials = {"a", "a"}}, "\"a\" is listed twice");
