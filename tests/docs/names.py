@@ -3,7 +3,7 @@
 """Checks that what the documentation names exists: names.py ROOT WEFT
 
 It reads README.md and the other pages beside it (except CHANGELOG.md, which names what is gone), docs/*.md,
-bench/README.md and simulator/README.md. In `code` and in blocks that are not run,
+bench/README.md and simulator/README.md. In `code` and in blocks that are not run, or need public files,
 
   - a path in a folder of the sources must exist, and so must a source file that is named without its folder
   - `section.key` and `key: value` must be keys that `weft keys` prints, with a value that they allow
@@ -12,7 +12,7 @@ bench/README.md and simulator/README.md. In `code` and in blocks that are not ru
     table headed "file | what goes in", they must occur in a file of that row
   - figures such as 71.3/47.9 must appear elsewhere on the page: it explains them
 
-A block that is not run must name at least one such thing. A link must lead to a page, and to a heading on it; a link to a
+Such a block must name at least one such thing. A link must lead to a page, and to a heading on it; a link to a
 stored result must stand beside that result's commit and figures. A table needs a header row, or it shows as text. The
 comment <!-- rows: FILE PATTERN --> above a table says where the names in its first column are listed: it must have them all.
 """
@@ -70,7 +70,7 @@ class Checker:
             if target.endswith(".json"):
                 self.result(line, target, label, around)
         for block in self.page.blocks:
-            if block.comment.startswith("not run:"):
+            if block.comment.startswith(("not run:", "needs:")):
                 self.block(block)
         return self.problems
 

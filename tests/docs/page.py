@@ -5,7 +5,7 @@ import dataclasses
 import re
 import shlex
 
-COMMENT = re.compile(r"<!-- ((?:not run|before|from|printed|rows): .*)")
+COMMENT = re.compile(r"<!-- ((?:not run|before|from|printed|rows|needs): .*)")
 
 
 # The words after a name that was right at a commit, and need not be right now.

@@ -12,13 +12,17 @@
 #   <!-- before: COMMANDS -->      these run first, unseen by readers: they make files that the block needs
 #   <!-- printed: REMARK -->       the block shows what a program printed: each line must occur in the output of the block
 #                                  run last; "..." in a line matches any text (times, values that differ between machines)
-# names.py checks the names in the text, and in blocks that are not run.
+#   <!-- needs: FILE... -->        the block reads these files of tests/public_data.txt as public/FILE. Where WEFT_TEST_DATA (or
+#                                  shared/data beside the sources) lacks one, neither the block nor what it printed is checked
+# names.py checks the names in the text, and in blocks that are not run everywhere.
 set -euo pipefail
 weft=$1 page=$2 scratch=$3
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 page=$root/$page
 rm -rf "$scratch" && mkdir -p "$scratch/bin" "$scratch/work"
 ln -s "$root/configs" "$scratch/work/configs"
+public=${WEFT_TEST_DATA:-$root/../shared/data}
+[[ ! -d $public ]] || ln -s "$(realpath "$public")" "$scratch/work/public"
 
 # A page shows whole trainings; here short ones prove that the command works.
 cat >"$scratch/bin/weft" <<END
@@ -36,7 +40,7 @@ WEFT_BUILD=$(dirname "$weft")
 export WEFT_BUILD # for comments: the build folder, which pages call build/cpu
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
-number=0 ran=0 skipped=0
+number=0 ran=0 skipped=0 lacking=false lacked=0
 problem() {
   echo "${page#"$root"/}:$number: $*"
   exit 1
@@ -76,6 +80,16 @@ check_printed() { # TEXT
   done <<<"$1"
 }
 
+# has_public: whether each of these files of the public test data is there.
+has_public() { # FILE...
+  local file found=0
+  for file; do
+    grep -q "^[0-9a-f]* $file " "$root/tests/public_data.txt" || problem "tests/public_data.txt lists no $file"
+    [[ -f $scratch/work/public/$file ]] || found=1
+  done
+  return $found
+}
+
 end_of_block() { # LANGUAGE TEXT COMMENT
   local comment=$3
   case $1 in
@@ -90,8 +104,17 @@ end_of_block() { # LANGUAGE TEXT COMMENT
       return
       ;;
     'before:'*) run_commands "${comment#before:}" "the preparation" ;;
+    'needs:'*)
+      [[ $1 == sh ]] || problem "a block of '$1' reads no public files"
+      # shellcheck disable=SC2086 # names of files, without spaces
+      if ! has_public ${comment#needs:}; then
+        lacking=true lacked=$((lacked + 1))
+        return
+      fi
+      ;;
     'printed:'*)
       [[ -z $1 ]] || problem "a block of '$1' is not what was printed"
+      ! $lacking || return 0
       check_printed "${2%$'\n'}"
       return
       ;;
@@ -108,7 +131,7 @@ end_of_block() { # LANGUAGE TEXT COMMENT
       ;;
     *) return 0 ;;
   esac
-  ran=$((ran + 1))
+  ran=$((ran + 1)) lacking=false
 }
 
 inside=false comment='' language='' text=''
@@ -124,7 +147,7 @@ while IFS= read -r line || [[ -n $line ]]; do
     fi
   elif [[ $line =~ ^[[:space:]]*\`\`\`(.*)$ ]]; then
     inside=true language=${BASH_REMATCH[1]} text=''
-  elif [[ $line =~ ^\<!--\ (not\ run|before|from|printed): ]]; then
+  elif [[ $line =~ ^\<!--\ (not\ run|before|from|printed|needs): ]]; then
     comment=${line#<!-- }
     while [[ $comment != *'-->' ]] && IFS= read -r line; do
       number=$((number + 1))
@@ -137,4 +160,6 @@ while IFS= read -r line || [[ -n $line ]]; do
 done <"$page"
 $inside && problem "a block has no end"
 [[ -z $comment ]] || problem "the comment '$comment' stands above no block"
-echo "${page#"$root"/}: $ran blocks are as they say, $skipped not run"
+needed=''
+((lacked == 0)) || needed=", $lacked without their public files"
+echo "${page#"$root"/}: $ran blocks are as they say, $skipped not run$needed"

@@ -73,6 +73,30 @@ one (1.5)
 a*b [c] $d ^e
 ```
 END
+# A page that reads public files, without them and with them.
+for there in false true; do
+  mkdir -p "$scratch/data/gpt2" && rm -f "$scratch/data/gpt2/merges.txt"
+  ! $there || echo merges >"$scratch/data/gpt2/merges.txt"
+  says='1 blocks are as they say, 0 not run, 1 without their public files'
+  ! $there || says='2 blocks are as they say, 0 not run'
+  WEFT_TEST_DATA=$scratch/data page 0 "$says" <<'END'
+```sh
+true
+```
+<!-- needs: gpt2/merges.txt -->
+```sh
+cat public/gpt2/merges.txt
+```
+<!-- printed: -->
+```
+merges
+```
+END
+done
+WEFT_TEST_DATA=$scratch/data page 1 'does not print: others' <<<$'<!-- needs: gpt2/merges.txt -->
+```sh\ncat public/gpt2/merges.txt\n```\n<!-- printed: -->\n```\nothers\n```'
+page 1 'tests/public_data.txt lists no gpt2/other.txt' <<<$'<!-- needs: gpt2/other.txt -->\n```sh\ntrue\n```'
+page 1 "a block of 'yaml' reads no public files" <<<$'<!-- needs: gpt2/merges.txt -->\n```yaml\nname: x\n```'
 # shellcheck disable=SC2016 # the dollar is meant literally
 for line in one 'one (1x5)' 'two in ... s' 'aab [c] $d ^e' '... three'; do
   page 1 "the block above does not print: $line" <<<$'```sh\necho "one (1.5)"; echo "  two in 0.3 s"\n```
