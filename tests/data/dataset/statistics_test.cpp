@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "data/tokenizer/symbol_models.h"
 #include "data/tokenizer/tokenizer.h"
+#include "data/tokenizer/trainer.h"
 #include "tests/data/dataset/fixture.h"
 #include "tests/support/scratch.h"
 
@@ -19,13 +19,17 @@ constexpr int32_t kUnk = 0, kBos = 1, kEos = 2, kA = 3, kB = 4, kCat = 5, kDog =
 class Statistics : public testing::Test {
  protected:
   Statistics() {
-    const ListModel::Symbols words{{"a", kA}, {"b", kB}, {"cat", kCat}, {"dog", kDog}};
-    SpecialTokens specials{.tokens = {{"<unk>", kUnk}, {"<s>", kBos}, {"</s>", kEos}}};
-    specials.roles = {kBos, kEos, std::nullopt, kUnk};
-    const Tokenizer tokenizer(std::make_unique<const ListModel>(Pretokenizer::Rule::Words, words, kUnk, "words"),
-                              specials);
-    tokenizer.save(scratch_ / "tokenizer.json");
-    builder_ = {.directory = scratch_.path(), .vocabulary = 7, .tokenizer_hash = tokenizer.hash()};
+    TokenizerTrainer trainer({.kind = TokenizerKind::Words,
+                              .min_frequency = 1,
+                              .specials = {"<unk>", "<s>", "</s>"},
+                              .bos = "<s>",
+                              .eos = "</s>",
+                              .unk = "<unk>"},
+                             1);
+    trainer.add("a b cat dog");
+    const TokenizerPtr tokenizer = trainer.finish();
+    tokenizer->save(scratch_ / "tokenizer.json");
+    builder_ = {.directory = scratch_.path(), .vocabulary = 7, .tokenizer_hash = tokenizer->hash()};
   }
   SplitStatistics of_train(int64_t frequent = 10) const { return dataset_statistics(scratch_.path(), frequent).at(0); }
 
