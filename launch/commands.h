@@ -24,6 +24,7 @@ void add_embed_command(CLI::App& app, Action& action);
 void add_tokenize_command(CLI::App& app, Action& action);
 void add_detokenize_command(CLI::App& app, Action& action);
 void add_inspect_command(CLI::App& app, Action& action);
+void add_jobs_command(CLI::App& app, Action& action);
 void add_keys_command(CLI::App& app, Action& action);
 void add_import_command(CLI::App& app, Action& action);
 void add_export_command(CLI::App& app, Action& action);
@@ -33,5 +34,7 @@ void add_validate_command(CLI::App& app, Action& action);
 void add_bench_command(CLI::App& app, Action& action);
 void add_bench_decode_command(CLI::App& app, Action& action);
 void add_doctor_command(CLI::App& app, Action& action);
+void add_manual_command(CLI::App& app, Action& action);
+void add_completion_command(CLI::App& app, Action& action);
 
 }  // namespace weft

@@ -22,9 +22,10 @@ namespace {
 
 constexpr const char* kFooter =
     "A first run:\n"
-    "  weft prepare configs/sample/translation.yaml\n"
-    "  mpirun -np 2 --bind-to none weft train configs/sample/translation.yaml\n"
-    "  weft evaluate configs/sample/translation.yaml --split test\n"
+    "  weft jobs sample-translation > job.yaml\n"
+    "  weft prepare job.yaml\n"
+    "  mpirun -np 2 --bind-to none weft train job.yaml\n"
+    "  weft evaluate job.yaml --split test\n"
     "weft COMMAND --help explains a command, weft keys lists the keys of a job.\n"
     "Exit codes: 0 done, 2 bad configuration or arguments, 3 bad data or checkpoint, 4 divergence, 5 a peer died or\n"
     "hung, 6 another run owns the run directory, 7 restarts without progress, 75 saved and stopped by a signal or by\n"
@@ -67,12 +68,13 @@ void add_commands(CLI::App& app, Action& action) {
   const std::vector<std::pair<const char*, std::vector<void (*)(CLI::App&, Action&)>>> groups = {
       {"data", {add_prepare_command, add_tokenize_command, add_detokenize_command, add_inspect_command}},
       {"training",
-       {add_keys_command, add_validate_command, add_plan_command, add_train_command, add_average_command,
+       {add_jobs_command, add_keys_command, add_validate_command, add_plan_command, add_train_command, add_average_command,
         add_merge_command}},
       {"texts", {add_translate_command, add_generate_command, add_embed_command}},
       {"scores", {add_evaluate_command, add_score_command, add_rescore_command, add_choose_command}},
       {"exchange with other programs", {add_import_command, add_export_command}},
       {"the machine", {add_doctor_command, add_bench_command, add_bench_decode_command}},
+      {"the shell and the manual", {add_completion_command, add_manual_command}},
   };
   for (const auto& [purpose, commands] : groups) {
     for (const auto add : commands) {

@@ -10,7 +10,7 @@
 #   ./launch/test.sh --long          everything, then all longer proof: about seven hours on two cores. The findings are
 #                                    kept in bench/results/long-*.json
 #   ./launch/test.sh --long seeds    only this stage of the longer proof: seeds, nccl, cuda-mutations,
-#                                    mutations, matrix, levels, kills, chaos, fuzz, tidy, python or references
+#                                    mutations, matrix, levels, kills, chaos, fuzz, tidy, python, install or references
 #                                    (tests/long/run.sh --help)
 #
 # A test that skips fails the run unless tests/expected_skips.txt declares it.

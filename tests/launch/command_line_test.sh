@@ -15,7 +15,7 @@ expect_match 0 '^weft [0-9]+\.[0-9]+\.[0-9]+$' "${build[@]}" -- "$weft" --versio
 expect_match 0 '^weft +[0-9.]+$' "${build[@]}" '^processors +[0-9]+ online' '^memory +[0-9.]+ GiB' '^disk here +[0-9.]+ GiB' \
   '^launcher +none' '^MPI thread level +(FUNNELED|SERIALIZED|MULTIPLE) ' -- "$weft" doctor
 
-expect_match 0 'weft prepare configs/sample/translation.yaml' 'Exit codes' -- "$weft" --help
+expect_match 0 'weft jobs sample-translation > job.yaml' 'weft prepare job.yaml' 'Exit codes' -- "$weft" --help
 mapfile -t commands < <(sed -nE '/^Commands for .*:$/,/^$/s/^  ([a-z-]+) .*/\1/p' "$stdout")
 lacks "$stdout" '^Subcommands' # every command is in a group
 ((${#commands[@]} >= 11)) || fail "only these commands: ${commands[*]}"

@@ -23,6 +23,9 @@ TEST_F(Commands, CommandLine) {
       {{"validate", "gpt.yaml", "--ranks", "0"}, 2, {"--ranks"}},
       {{"translate"}, 2, {"--checkpoint is required"}},
       {{"average", "run"}, 2, {"--out is required"}},
+      {{"jobs", "sample-translatoin"}, 2, {"'sample-translatoin'", "did you mean 'sample-translation'?"}},
+      {{"completion"}, 2, {"shell is required"}},
+      {{"completion", "fish"}, 2, {"fish not in {bash,zsh}"}},
   });
 }
 

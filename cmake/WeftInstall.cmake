@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+# What `cmake --install` and cpack take: the program, its jobs with the sample corpus, the batch scripts, the pages, and
+# what the program writes about itself: the manual page and the completions. docs/installation.md shows the commands.
+
+# A build folder has the same share folder as an installation, so that the program finds its jobs in both.
+set(share ${CMAKE_BINARY_DIR}/share)
+file(MAKE_DIRECTORY ${share}/weft ${share}/man/man1 ${share}/bash-completion/completions ${share}/zsh/site-functions)
+file(CREATE_LINK ${CMAKE_SOURCE_DIR}/configs ${share}/weft/configs SYMBOLIC)
+add_custom_command(TARGET weft POST_BUILD
+  COMMAND weft manual > ${share}/man/man1/weft.1
+  COMMAND weft completion bash > ${share}/bash-completion/completions/weft
+  COMMAND weft completion zsh > ${share}/zsh/site-functions/_weft
+  COMMENT "Writing the manual page and the completions of weft")
+
+# A library outside the system's folders (NAME_ROOT) is found by the installed program too.
+set_target_properties(weft PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+install(TARGETS weft RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(DIRECTORY configs DESTINATION ${CMAKE_INSTALL_DATADIR}/weft FILES_MATCHING PATTERN "*.yaml" PATTERN "*.gz")
+install(DIRECTORY launch/slurm DESTINATION ${CMAKE_INSTALL_DATADIR}/weft/launch)
+install(FILES README.md CHANGELOG.md LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY LICENSES DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
+install(FILES ${share}/man/man1/weft.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${share}/bash-completion/completions/weft DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${share}/zsh/site-functions/_weft DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+
+# weft_package_of(RESULT FILE): the Debian package that brought the file, or nothing.
+function(weft_package_of result file)
+  set(${result} "" PARENT_SCOPE)
+  find_program(dpkg dpkg)
+  file(REAL_PATH "${file}" real)
+  if(dpkg AND EXISTS "${file}")
+    execute_process(COMMAND ${dpkg} -S ${real} OUTPUT_VARIABLE found ERROR_QUIET)
+    if(found MATCHES "^([^:, ]+)")
+      set(${result} ${CMAKE_MATCH_1} PARENT_SCOPE)
+    endif()
+  endif()
+endfunction()
+
+# The package for Debian: dpkg-shlibdeps finds the libraries that the program is linked to; mpirun is a program.
+find_program(dpkg_shlibdeps dpkg-shlibdeps)
+set(CPACK_GENERATOR TGZ)
+if(dpkg_shlibdeps)
+  list(APPEND CPACK_GENERATOR DEB)
+endif()
+weft_package_of(CPACK_DEBIAN_PACKAGE_DEPENDS "${MPIEXEC_EXECUTABLE}")
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_PACKAGE_CONTACT "the weft authors")
+set(CPACK_PACKAGE_VENDOR "the weft authors")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+string(TOLOWER "weft-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR}" CPACK_PACKAGE_FILE_NAME)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_VERBATIM_VARIABLES ON)
+include(CPack)
