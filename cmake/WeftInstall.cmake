@@ -1,16 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # What `cmake --install` and cpack take: the program, its jobs with the sample corpus, the batch scripts, the pages, and
-# what the program writes about itself: the manual page and the completions. docs/installation.md shows the commands.
+# what the program wrote about itself (launch/CMakeLists.txt): the manual page and the completions.
+# docs/installation.md shows the commands.
 
-# A build folder has the same share folder as an installation, so that the program finds its jobs in both.
 set(share ${CMAKE_BINARY_DIR}/share)
-file(MAKE_DIRECTORY ${share}/weft ${share}/man/man1 ${share}/bash-completion/completions ${share}/zsh/site-functions)
-file(CREATE_LINK ${CMAKE_SOURCE_DIR}/configs ${share}/weft/configs SYMBOLIC)
-add_custom_command(TARGET weft POST_BUILD
-  COMMAND weft manual > ${share}/man/man1/weft.1
-  COMMAND weft completion bash > ${share}/bash-completion/completions/weft
-  COMMAND weft completion zsh > ${share}/zsh/site-functions/_weft
-  COMMENT "Writing the manual page and the completions of weft")
 
 # A library outside the system's folders (NAME_ROOT) is found by the installed program too.
 set_target_properties(weft PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
