@@ -15,7 +15,7 @@ complete_words() {
 }
 
 # The words that begin with two dashes in the help of a command.
-options_of() { "$weft" "$1" --help | sed -nE 's/^  (-h,)?(--[a-z0-9-]+).*/\2/p' | sort -u; }
+options_of() { "$weft" "$1" --help | sed -nE 's/^  (-[a-z0-9,-]+).*/\1/p' | tr , '\n' | grep -e -- | sort -u; }
 
 "$weft" completion bash >script
 # shellcheck disable=SC1091 # written one line above
@@ -42,7 +42,7 @@ case $2 in
     "$weft" completion zsh >_weft
     zsh -n _weft
     # shellcheck disable=SC2016 # zsh expands it
-    same "what zsh calls" _weft "$(zsh -fc 'autoload -Uz compinit; fpath=(. $fpath); compinit -u -D; print $_comps[weft]')"
+    same "what zsh calls" _weft "$(zsh -fc 'autoload -Uz compinit; fpath=($PWD $fpath); compinit -u -D; print $_comps[weft]')"
     while read -r command; do
       for option in $(options_of "$command"); do matches _weft "^ +'\*$option\["; done
     done <commands
@@ -56,7 +56,7 @@ case $2 in
     tells text 'weft .* distributed training of transformers'
     while read -r command; do
       matches text "^ +weft $command\$"
-      for option in $(options_of "$command"); do matches text "^ +(-h,)?$option"; done
+      for option in $(options_of "$command"); do matches text "^ +(-[a-z,-]+,)?$option"; done
     done <commands
     ;;
   *) fail "usage: completion_test.sh WEFT bash|zsh|man" ;;
