@@ -92,6 +92,7 @@ TEST(ShippedJobs, FoldersWhosePathsYamlReadsInItsOwnWayAreRefused) {
 TEST(ShippedConfigs, BuildsHaveThemBesideTheProgramAndInstallationsInShare) {
   const Scratch scratch;
   const fs::path program = scratch / "bin/weft";
+  fs::create_directory(program.parent_path());
   EXPECT_NE(error_of<DataError>([&] { shipped_configs(program); }).find("cmake --install"), std::string::npos);
   fs::create_directories(scratch / "share/weft/configs");
   EXPECT_EQ(shipped_configs(program), fs::canonical(scratch / "share/weft/configs"));
