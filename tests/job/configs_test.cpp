@@ -54,7 +54,7 @@ TEST(Configs, EveryFileLoadsAndPassesItsChecks) {
       ADD_FAILURE() << file << "\n" << error.what();
     }
   }
-  EXPECT_EQ(jobs, 23);
+  EXPECT_EQ(jobs, 32);
 }
 
 TEST(Configs, TheNamedTransformerTinyIsThatOfItsRecipe) {
