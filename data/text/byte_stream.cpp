@@ -26,6 +26,13 @@ constexpr auto kBzip2 = "BZh"sv;
 constexpr auto kBzip2End = "1AY&SY"sv;  // follows kBzip2 and a digit
 constexpr auto kLz4 = "\x04\x22\x4D\x18"sv;
 constexpr auto kZip = "PK\x03\x04"sv;
+constexpr auto kParquet = "PAR1\x15"sv;  // the first field of the page or the footer that follows PAR1 is of type 0x15
+
+// docs/adding_a_dataset.md shows it too.
+constexpr auto kParquetToJsonLines =
+    R"(python3 -c 'import json, sys, pyarrow.parquet as p; [print(json.dumps({"text": t})) for b in )"
+    R"(p.ParquetFile(sys.argv[1]).iter_batches(columns=["text"]) for t in b[0].to_pylist()]' )"
+    "FILE.parquet | gzip >FILE.jsonl.gz"sv;
 
 // True if the shorter one of the two is the beginning of the other.
 bool may_be(std::string_view begin, std::string_view magic) {
@@ -40,7 +47,7 @@ std::string_view telling_bytes(FileBytes& from) {
     const bool skippable = (begin[0] & 0xF0) == 0x50 && may_be(begin.substr(1), kSkippableEnd);
     const bool bzip2 = may_be(begin, kBzip2) && may_be(begin.substr(std::min<size_t>(4, begin.size())), kBzip2End);
     return skippable || bzip2 || may_be(begin, kGzip) || may_be(begin, kZstd) || may_be(begin, kXz) ||
-           may_be(begin, kLz4) || may_be(begin, kZip);
+           may_be(begin, kLz4) || may_be(begin, kZip) || may_be(begin, kParquet);
   };
   std::string_view begin;
   do begin = from.at_least(wanted).substr(0, kLongestMagic);
@@ -106,6 +113,10 @@ std::string_view FileBytes::at_least(size_t bytes) {
 
 std::unique_ptr<Decoder> make_decoder(FileBytes& from, const fs::path& path) {
   const std::string_view begin = telling_bytes(from);
+  if (begin.starts_with(kParquet)) {
+    throw DataError("a Parquet file, which weft does not read",
+                    fmt::format("write its text as JSON lines (data.format: jsonl):\n    {}", kParquetToJsonLines));
+  }
   if (const std::string_view other = foreign_compression(begin); !other.empty()) {
     throw DataError(fmt::format("compressed with {}, which weft does not read", other),
                     "decompress it first, or compress it with gzip or zstd");

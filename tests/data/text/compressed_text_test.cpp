@@ -4,12 +4,15 @@
 
 #include <fstream>
 #include <future>
+#include <regex>
 #include <thread>
 
+#include "base/files.h"
 #include "data/text/text_input.h"
 #include "tests/support/error_of.h"
 #include "tests/support/gzip.h"
 #include "tests/support/scratch.h"
+#include "tests/support/source_dir.h"
 
 namespace weft {
 namespace {
@@ -127,10 +130,28 @@ TEST(CompressedText, OtherCompressionsAreNamed) {
               ElementsAre("BZh is how they begin", "PK"));
 }
 
+TEST(CompressedText, ParquetIsNamedWithTheCommandThatConvertsIt) {
+  const Scratch scratch;
+  const std::string file = scratch.write("web.parquet", "PAR1\x15\x04\x15\x30PAR1");
+  std::string hint;
+  try {
+    lines_of(file);
+    ADD_FAILURE() << "it was read";
+  } catch (const DataError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("web.parquet: a Parquet file, which weft does not read"));
+    hint = error.hint();
+  }
+  const size_t at = hint.find("python3 -c");
+  ASSERT_NE(at, std::string::npos) << hint;
+  const std::string command = std::regex_replace(hint.substr(at), std::regex("FILE"), "web");
+  EXPECT_THAT(read_file(source_dir() / "docs/adding_a_dataset.md"), HasSubstr(command + "\n"));
+  EXPECT_THAT(lines_of(scratch.write("text", "PAR1 is how they begin\n")), ElementsAre("PAR1 is how they begin"));
+}
+
 // Found by a fuzzer: "BZh" alone ended the program.
 TEST(CompressedText, WhatEndsWithinAMarkIsText) {
   const Scratch scratch;
-  for (const std::string mark : {"BZh91AY&SY", "PK\x03\x04", "\x04\x22\x4D\x18",
+  for (const std::string mark : {"BZh91AY&SY", "PK\x03\x04", "\x04\x22\x4D\x18", "PAR1\x15",
                                  "\xFD"
                                  "7zXZ"}) {
     for (size_t bytes = 1; bytes < mark.size(); ++bytes) {
