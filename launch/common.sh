@@ -63,12 +63,32 @@ build_jobs() {
   echo $((processors < memory ? processors : memory))
 }
 
-# build PRESET TARGET...: configures build/PRESET and builds the targets there.
+# Whether this machine has a CUDA device: its driver's file in FOLDER, or nvidia-smi lists one (WSL has no such file).
+sees_cuda_device() { compgen -G "${1:-/dev}/nvidia[0-9]*" >/dev/null || nvidia-smi -L 2>/dev/null | grep -q '^GPU '; }
+
+# cuda_setting BUILD [FOLDER]: the setting of cmake by which a build for this machine has the CUDA backend, or has not.
+# WEFT_CUDA decides if it is set. The backend takes most of a build's time, so without a device a new build goes without
+# it; a folder that was built before keeps what it has.
+cuda_setting() {
+  if [[ ${WEFT_CUDA:-} ]]; then
+    echo "-DWEFT_CUDA=$WEFT_CUDA"
+  elif sees_cuda_device "${2:-/dev}"; then
+    echo -DWEFT_CUDA=AUTO
+  elif [[ ! -e $1/CMakeCache.txt ]]; then
+    echo -DWEFT_CUDA=OFF
+  fi
+}
+
+# build PRESET [-DNAME=VALUE...] TARGET...: configures build/PRESET with these settings and builds the targets there.
 build() {
-  local preset=$1 log=build/$1/configure.log
+  local preset=$1 log=build/$1/configure.log settings=()
   shift
+  while [[ ${1-} == -D* ]]; do
+    settings+=("$1")
+    shift
+  done
   mkdir -p "build/$preset"
-  if ! cmake --preset "$preset" >"$log" 2>&1; then
+  if ! cmake --preset "$preset" "${settings[@]}" >"$log" 2>&1; then
     cat "$log" >&2
     fail "cmake cannot configure build/$preset"
   fi

@@ -9,10 +9,9 @@
 #                                    address, undefined-behaviour and thread sanitizers; ten seconds of each fuzz target
 #   ./launch/test.sh --long          everything, then all longer proof: about seven hours on two cores. The findings are
 #                                    kept in bench/results/long-*.json
-#   ./launch/test.sh --long seeds    only this stage of the longer proof: seeds, nccl, cuda-mutations,
-#                                    mutations, matrix, levels, kills, chaos, fuzz, tidy, python, install or references
-#                                    (tests/long/run.sh --help)
+#   ./launch/test.sh --long seeds    only this stage of the longer proof (tests/long/run.sh --help lists them)
 #
+# CUDA is built for and tested where there is a compiler for it; WEFT_CUDA=OFF does without.
 # A test that skips fails the run unless tests/expected_skips.txt declares it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -60,8 +59,9 @@ fi
 export WEFT_CUDA_DEVICE_SEED=${WEFT_CUDA_DEVICE_SEED:-$((16#$(git rev-parse --short=7 HEAD 2>/dev/null || echo 1)))}
 say "Schedules of the simulated CUDA device: WEFT_CUDA_DEVICE_SEED=$WEFT_CUDA_DEVICE_SEED"
 
+# The quickstart may have configured this folder without CUDA; the tests are for all that can be built here.
 say "Building in build/cpu"
-build cpu all
+build cpu "-DWEFT_CUDA=${WEFT_CUDA:-AUTO}" all
 if $long && ((${#arguments[@]})); then
   exec tests/long/run.sh "${arguments[@]}"
 fi

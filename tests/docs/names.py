@@ -12,7 +12,8 @@ bench/README.md and simulator/README.md. In `code` and in blocks that are not ru
     table headed "file | what goes in", they must occur in a file of that row
   - figures such as 71.3/47.9 must appear elsewhere on the page: it explains them
 
-Such a block must name at least one such thing. A link must lead to a page, and to a heading on it; a link to a
+A block that is not run must name at least one such thing, and what it downloads from a host that tests/public_data.txt names
+must be one of that list's addresses, whose content is known. A link must lead to a page, and to a heading on it; a link to a
 stored result must stand beside that result's commit and figures. A table needs a header row, or it shows as text. The
 comment <!-- rows: FILE PATTERN --> above a table says where the names in its first column are listed: it must have them all.
 """
@@ -72,6 +73,7 @@ class Checker:
         for block in self.page.blocks:
             if block.comment.startswith(("not run:", "needs:")):
                 self.block(block)
+                self.addresses(block)
         return self.problems
 
     # Checks one span of `code`.
@@ -204,6 +206,18 @@ class Checker:
         for figure in re.findall(r"\d+", label):
             if not re.search(rf"\b{figure}\b", said):
                 self.problem(line, f"{target} says '{said}', not '{label}'")
+
+    # An address on a host of the list of public files; it may end in variables of the shell.
+    def addresses(self, block):
+        if "tests/public_data.txt" not in self.tree.files:
+            return
+        known = re.findall(r"https://\S+", self.tree.read("tests/public_data.txt"))
+        hosts = {address.split("/")[2] for address in known}
+        for number, text in enumerate(block.text.splitlines(), block.line + 1):
+            for address in re.findall(r"https://[^\s'\"|)]+", text):
+                begin = address.partition("$")[0]
+                if address.split("/")[2] in hosts and not any(k == address or ("$" in address and k.startswith(begin)) for k in known):
+                    self.problem(number, f"tests/public_data.txt, which knows this host, has no {address}")
 
     # Checks a block that no test runs: all it names must exist, and it must name something.
     def block(self, block):

@@ -120,6 +120,12 @@ class Names(Tree):
         self.right(block("build/cpu/tests/job/job_test --gtest_filter='JobDocs.*' && ./launch/test.sh --long"))
         self.right(block("mpirun -np 2 weft train configs/sample/gpt.yaml \\\n  --set model.width=8"))
         self.right(block("curl https://example.org/a | gzip > corpora/b\ncat corpora/a.txt"))
+        self.write("tests/public_data.txt", "# sha256, path, address\n0 a/b.gz https://known.org/at/b.en gzip\n")
+        self.right(block("curl https://known.org/at/b.en https://other.org/c > b\nweft train job.yaml"))
+        self.right(block("curl https://known.org/at/$file.en > b\nweft train job.yaml"))
+        unknown = "tests/public_data.txt, which knows this host, has no https://known.org/"
+        self.wrong(block("weft train job.yaml\ncurl https://known.org/at/b > b"), 4, unknown + "at/b")
+        self.wrong(block("weft train job.yaml\ncurl https://known.org/main/$file.en > b"), 4, unknown + "main/$file.en")
         self.wrong(block("build/cpu/tests/job/job_test --gtest_filter='No.*'"), 3, "job_test has no test 'No.*'")
         self.wrong(block("build/cpu/tests/other/job_test"), 3, "nothing builds build/cpu/tests/other/job_test")
         self.wrong(block("cmake --preset other"), 3, "there is no preset 'other'")

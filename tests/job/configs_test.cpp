@@ -54,7 +54,7 @@ TEST(Configs, EveryFileLoadsAndPassesItsChecks) {
       ADD_FAILURE() << file << "\n" << error.what();
     }
   }
-  EXPECT_EQ(jobs, 32);
+  EXPECT_EQ(jobs, 33);
 }
 
 TEST(Configs, TheNamedTransformerTinyIsThatOfItsRecipe) {

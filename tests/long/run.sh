@@ -19,6 +19,7 @@
 #   python          texts, logits and losses compared with transformers and peft, which the stage needs (5 min)
 #   install         the packages of cpack, installed on a bare Debian 12: an ordinary user trains the quickstart's job to a
 #                   BLEU of 95 or more, from the .deb and from the archive; needs root and debootstrap (30 min)
+#   quickstart      the quickstart from nothing: a build, a language model of two texts, translation (20 min)
 #   references      ids compared with tiktoken, tokenizers and sentencepiece, scores with sacreBLEU, all needed (10 min)
 #
 # The times are for two cores that do nothing else. A stage is the script of that name beside this one, run in the root of
@@ -30,7 +31,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-all=(seeds nccl cuda-mutations mutations matrix levels kills chaos fuzz tidy python install references)
+all=(seeds nccl cuda-mutations mutations matrix levels kills chaos fuzz tidy python quickstart install references)
 case ${1:-} in
   -h | --help)
     sed -n '3,/^set/{/^set/d; s/^# \{0,1\}//; p}' "${BASH_SOURCE[0]}"

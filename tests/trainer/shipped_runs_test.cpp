@@ -71,14 +71,18 @@ TEST_F(ShippedRuns, SampleGpt) {
 }
 
 TEST_F(ShippedRuns, ShakespeareCharCpu) {
-  if (!has_shared_data("text/tinyshakespeare.txt")) GTEST_SKIP() << needs("text/tinyshakespeare.txt");
   const JobConfig j = job("gpt/shakespeare-char-cpu.yaml",
-                          {files("data.train.files", shared_data("text/tinyshakespeare.txt").string()),
-                           "train.max_steps=20", "schedule.warmup_steps=4", "log.generations.every_steps=20"});
+                          {sample("data.train.files", "shakespeare.txt.gz"), "train.max_steps=20",
+                           "schedule.warmup_steps=4", "log.generations.every_steps=20"});
   expect_learning(j);
   const Dataset train = Dataset::open(at("prepared"), DataSplit::Train);
   EXPECT_EQ(train.header().target.vocabulary, 65);
   EXPECT_EQ(train.num_tokens(), 1003854);  // nanoGPT's split of the 1,115,394 characters
+}
+
+TEST_F(ShippedRuns, OwnText) {
+  expect_learning(job("gpt/own-text.yaml", {sample("data.train.files", "shakespeare.txt.gz"), "train.max_steps=8",
+                                            "schedule.warmup_steps=2", "batch.sequences=4"}));
 }
 
 // The published model has 8,271,696 parameters.
