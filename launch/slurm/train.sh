@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by the batch scripts beside it, which are submitted from the root of weft's sources, or with WEFT_ROOT set to
-# that root. These variables may be set for a job (sbatch --export=ALL,NAME=VALUE):
-#   WEFT                the program; build/cpu/weft
+# that root. These variables may be set for a job (sbatch --export=ALL,NAME=VALUE), beside those of setup.sh:
 #   WEFT_MAX_RESTARTS   restarts in a row without a later checkpoint, before a run is given up (exit code 7); 3
 #   WEFT_MAX_REQUEUES   times that a job is queued again, whatever the reason: one that dies before it trains is not
 #                       counted by weft; 100
 #   WEFT_SRUN_MPI       the interface by which srun's tasks find each other (srun --mpi=list); pmix
 # shellcheck shell=bash
 
-weft=${WEFT:-${WEFT_ROOT:-$PWD}/build/cpu/weft}
-export OMP_NUM_THREADS=${OMP_NUM_THREADS:-${SLURM_CPUS_PER_TASK:-1}}
+source "${WEFT_ROOT:-$PWD}/launch/slurm/setup.sh"
 
 # Sets the training command from the batch script's arguments. The user's arguments come last and so take precedence.
 training() {

@@ -78,4 +78,34 @@ ends 4 0 'RUNS=stat -c %a "$(dirname "$WEFT_EXIT_FILE")"; printf "4\n" >"$WEFT_E
 matches log '^700$' # the mode of the folder of the exit file
 [[ $(<victim) == precious && -L weft-1.exit ]] || fail "a name in the shared folder was taken for the exit file"
 [[ -z $(compgen -G 'weft-1.exit.*') ]] || fail "the folder of the exit file stays behind"
+
+# WEFT_SETUP is sourced before anything else: it may choose the program, and its variables reach the ranks. What it does
+# with unset variables and failing commands is its own business, as that of `module` is.
+cat >cluster.sh <<'END'
+unset_variable=$NOT_SET_ANYWHERE
+false
+module() { export LOADED="$LOADED $2"; }
+module load mpi
+module load hdf5
+WEFT=$PWD/bin/weft
+END
+ends 7 0 WEFT_SETUP=cluster.sh WEFT=/nonexistent 'RUNS=echo "loaded:$LOADED"; exit 7'
+matches log '^loaded: mpi hdf5$'
+ends 75 1 "WEFT_SETUP=$PWD/cluster.sh" 'RUNS=exit 75'
+# evaluations.sbatch sources it too.
+mkdir -p run/checkpoints/step-00000003
+: >run/checkpoints/step-00000003/manifest.json
+evaluate=(bash "$WEFT_ROOT/launch/slurm/evaluations.sbatch" run valid)
+expect 0 'loaded: mpi hdf5' -- env SLURM_ARRAY_TASK_ID=0 WEFT_SETUP=cluster.sh WEFT=/nonexistent 'RUNS=echo "loaded:$LOADED"' "${evaluate[@]}"
+
+# A file that is missing, or that fails, is one line, and the job ends before it trains.
+for script in one_node nodes preemptible mpirun; do
+  refused 2 '^WEFT_SETUP=./none.sh: there is no such file on .*; correct the path or unset WEFT_SETUP $' -- \
+    env WEFT_SETUP=none.sh 'RUNS=echo trained' bash "$WEFT_ROOT/launch/slurm/$script.sbatch" job.yaml
+  same "$script: what a run without its setup prints" '' "$(<"$stdout")"
+done
+printf 'module() { return 1; }\nmodule load nothing\n' >broken.sh
+refused 2 'WEFT_SETUP=./broken.sh: its last command failed with status 1; run it by hand' -- \
+  env WEFT_SETUP=./broken.sh 'RUNS=echo trained' bash "$WEFT_ROOT/launch/slurm/one_node.sbatch" job.yaml
+same "what a run with a broken setup prints" '' "$(<"$stdout")"
 echo "train.sh: as it should"
