@@ -26,7 +26,8 @@ std::string mpi_compiled() {
 #endif
 }
 
-// yaml-cpp has no call that returns its version, but the loader knows the file: libyaml-cpp.so.0.7.0.
+// yaml-cpp has no call that returns its version, but the loader knows the file: libyaml-cpp.so.0.7.0. If the program itself
+// contains yaml-cpp, it is the version that it was compiled with.
 std::string yaml_loaded() {
   Dl_info info{};
   // The address of any symbol of the library.
@@ -34,6 +35,7 @@ std::string yaml_loaded() {
   if (dladdr(symbol, &info) == 0 || !info.dli_fname) return "unknown";
   std::error_code error;
   const std::string file = fs::canonical(info.dli_fname, error).filename();
+  if (!file.starts_with("libyaml-cpp")) return WEFT_YAML_CPP_VERSION;
   const size_t at = file.find(".so.");
   return error || at == std::string::npos ? "unknown" : file.substr(at + 4);
 }

@@ -1,3 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <spdlog/version.h>
+#define SPDLOG_FMT_EXTERNAL 1
+#include <spdlog/spdlog.h>
 int main() { return SPDLOG_VERSION < 10000; }
