@@ -26,8 +26,8 @@ std::string mpi_compiled() {
 #endif
 }
 
-// yaml-cpp has no call that returns its version, but the loader knows the file: libyaml-cpp.so.0.7.0. If the program itself
-// contains yaml-cpp, it is the version that it was compiled with.
+// yaml-cpp has no call that returns its version, but the loader knows the file: libyaml-cpp.so.0.7.0. If the program
+// itself contains yaml-cpp, it is the version that it was compiled with.
 std::string yaml_loaded() {
   Dl_info info{};
   // The address of any symbol of the library.

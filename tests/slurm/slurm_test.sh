@@ -168,4 +168,21 @@ for step in 3 6; do
   [[ -s runs/two_nodes/evaluations/step-0000000$step-valid.json ]] || fail "no evaluation of step $step"
 done
 matches "weft-evaluate-$array-2.log" 'has 2 checkpoints: there is no number 2'
-echo "two nodes, evaluations: done in $SECONDS s"
+echo "two nodes, evaluations: done"
+
+# A run on two nodes, one of which is drained: its job waits for another, is told to take one node, and resumes there with
+# one rank. What it needs of its cluster is in a file: the program, which its environment names wrongly.
+printf 'export WEFT=%q\necho "modules of %s are loaded"\n' "$weft" "$(hostname -s)" >cluster.sh
+job elastic $endless
+elastic=$(WEFT=/nonexistent WEFT_SETUP=cluster.sh submit "$(script nodes)" elastic.yaml)
+until_so "the elastic run trains" steps_done elastic 3
+scontrol update nodename=w2 state=drain reason=test
+give_an_end elastic
+scancel --signal=USR1 "$elastic"
+waits() { [[ $(field "$elastic" JobState) == PENDING ]]; }
+until_so "the elastic run is queued again" waits
+scontrol update jobid="$elastic" NumNodes=1 NumTasks=1
+ends "$elastic" COMPLETED 0:0 1 'exit code 75' 'each of 2 ranks' 'each of 1 ranks' 'exit code 0' 'modules of .* are loaded'
+same "node of its second start" w1 "$(field "$elastic" NodeList)"
+scontrol update nodename=w2 state=resume
+echo "elastic: two ranks, then one; done in $SECONDS s"
