@@ -38,6 +38,7 @@ FOREIGN = {
     "__CUDA_ARCH__": "a macro of nvcc",
     "--use_fast_math": "an option of nvcc",
     "--hostfile": "an option of mpirun",
+    "--constraint": "an option of sbatch",
     "device_function": "a name in an example of PTX",
 }
 # First parts of names that the sources put together from two parts.
