@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdlib>
 #include <exception>
+#include <sstream>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -101,8 +102,15 @@ std::string mpi_library_version() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING + 1> text{};
   int length = 0;
   MPI_Get_library_version(text.data(), &length);
+  // The first words of a description: "Open MPI v4.1.4, package: ...", or "MPICH Version:      4.3.2" and further
+  // lines.
   const std::string all(text.data(), length);
-  return all.substr(0, all.find(','));
+  std::istringstream words(all.substr(0, all.find_first_of(",\n")));
+  std::string version;
+  for (std::string word; words >> word;) {
+    if (word != "Version:") version += (version.empty() ? "" : " ") + word;
+  }
+  return version;
 }
 
 }  // namespace weft

@@ -5,6 +5,12 @@ include(WeftOptional)
 
 find_package(Threads REQUIRED)
 
+# mpiexec is that of the chosen compiler: FindMPI would take the first on the PATH, which may be another MPI's.
+if(MPI_CXX_COMPILER AND NOT MPIEXEC_EXECUTABLE)
+  get_filename_component(folder ${MPI_CXX_COMPILER} DIRECTORY)
+  string(REGEX MATCH "\\.[a-z]+$" kind "${MPI_CXX_COMPILER}") # mpicxx.mpich
+  find_program(MPIEXEC_EXECUTABLE NAMES mpiexec${kind} mpiexec PATHS ${folder} NO_DEFAULT_PATH)
+endif()
 find_package(MPI QUIET COMPONENTS CXX)
 if(TARGET MPI::MPI_CXX)
   # The C++ bindings that MPI dropped in version 3 are neither used nor warned about.

@@ -21,6 +21,8 @@ std::string hdf5_loaded() {
 std::string mpi_compiled() {
 #ifdef OMPI_MAJOR_VERSION
   return fmt::format("Open MPI {}.{}.{}", OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION);
+#elif defined(MPICH_VERSION)
+  return "MPICH " MPICH_VERSION;
 #else
   return fmt::format("MPI {}.{}", MPI_VERSION, MPI_SUBVERSION);
 #endif

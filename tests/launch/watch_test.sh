@@ -154,6 +154,20 @@ case $case in
     ends_with 2
     matches "$log" 'no-such-option' 1
     ;;
+  copies)
+    # A node's copy of the dataset is an old one: the rank there would take other batches.
+    rm -rf old
+    mkdir old
+    head -n 300 train.tsv >old/train.tsv
+    (cd old && "$weft" prepare ../job.yaml 2>/dev/null)
+    # shellcheck disable=SC2016 # expands on the rank
+    start 2 bash -c '((OMPI_COMM_WORLD_RANK == 0)) || cd old; exec "$@"' rank "$weft" train "$PWD/job.yaml" --set run_dir="$PWD/$run"
+    ends_within 20
+    ends_with 3
+    matches "$log" 'data has another training text on rank 1 \([^ ]+\) than on rank 0' 1
+    matches "$log" 'hint: copy one prepared dataset to every node' 1
+    [[ ! -e $run/metrics.jsonl ]] || fail "it began"
+    ;;
   layout)
     start 3 "$weft" train job.yaml --set run_dir="$run" --set parallel.tp=2
     ends_within 20

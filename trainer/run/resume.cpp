@@ -63,6 +63,7 @@ Resume::Resume(const JobConfig& job, const TrainingData& data, TrainingSetup& se
     : job_(job), data_(data), setup_(setup), directory_(directory), end_(end) {}
 
 Beginning Resume::begin(const ResumeChoice& choice) {
+  require_same_text();
   const std::vector<fs::path> all = candidates(choice);
   if (all.empty()) return start_from_scratch();
   for (const fs::path& path : all) {
@@ -76,6 +77,19 @@ Beginning Resume::begin(const ResumeChoice& choice) {
   throw DataError(
       fmt::format("none of the {} checkpoints in {} is intact", all.size(), directory_.checkpoints().string()),
       "restore one from a copy, or choose another run_dir to begin from scratch");
+}
+
+// Each node may have a copy of the dataset, and an old one somewhere: ranks that read different texts would take
+// different batches, without a word.
+void Resume::require_same_text() const {
+  std::string mine;
+  for (const DatasetPart& part : data_.train->parts()) mine += hash_hex(part.content) + ' ';
+  Communicator& world = directory_.world();
+  const bool same = agree(world, [&] { return mine; }) == mine;
+  const std::string other = first_text(world, same ? "" : fmt::format("rank {} ({})", world.rank(), host_name()));
+  if (other.empty()) return;
+  throw DataError(fmt::format("{} has another training text on {} than on rank 0", job_.data.directory, other),
+                  "copy one prepared dataset to every node, or set data.directory to one that all nodes share");
 }
 
 // Rank 0 decides for all ranks, since other ranks may see an older or newer state of the file system.

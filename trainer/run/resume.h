@@ -39,6 +39,8 @@ class Resume {
   Beginning begin(const ResumeChoice& choice);
 
  private:
+  // Throws DataError if the dataset of any rank holds another training text than rank 0's. Collective.
+  void require_same_text() const;
   std::vector<fs::path> candidates(const ResumeChoice& choice);
   Beginning restore(const fs::path& path);
   void require_intact(const std::function<void()>& read) const;
