@@ -3,12 +3,18 @@
 
 #include <dlfcn.h>
 
+#include <utility>
+
 #include "base/error.h"
 
 namespace weft {
 
-SharedLibrary::SharedLibrary(const char* file, const char* problem, const char* hint)
-    : file_(file), hint_(hint), library_(dlopen(file, RTLD_NOW | RTLD_LOCAL)) {
+std::string shared_library_file(const std::string& name, int version) {
+  return fmt::format("lib{}.so.{}", name, version);
+}
+
+SharedLibrary::SharedLibrary(std::string file, const std::string& problem, std::string hint)
+    : file_(std::move(file)), hint_(std::move(hint)), library_(dlopen(file_.c_str(), RTLD_NOW | RTLD_LOCAL)) {
   if (!library_) throw DeviceError(fmt::format("{}: {}", problem, dlerror()), hint_);
 }
 

@@ -9,8 +9,9 @@ namespace weft {
 
 std::shared_ptr<const NcclLibrary> NcclLibrary::open() {
   const SharedLibrary library(
-      "libnccl.so.2", "cannot load libnccl.so.2",
-      "install NCCL 2, or say in LD_LIBRARY_PATH where it is; one rank, or device: cpu, does not need it");
+      shared_library_file("nccl", NCCL_MAJOR), "cannot load NCCL",
+      fmt::format("install NCCL {}, or say in LD_LIBRARY_PATH where it is; one rank, or device: cpu, does not need it",
+                  NCCL_MAJOR));
   auto nccl = std::make_shared<NcclLibrary>();
   library.find("ncclGetVersion", nccl->version);
   library.find("ncclGetErrorString", nccl->error_string);

@@ -6,7 +6,7 @@
 namespace weft::cuda_device {
 namespace {
 
-// The layout of a fat binary is undocumented; nvcc 13 writes these fields.
+// The layout of a fat binary is undocumented; CUDA 12 and 13 write these fields.
 struct FatHeader {
   uint32_t magic;
   uint16_t version, header_bytes;
@@ -39,7 +39,7 @@ T read(const void* from) {
 std::string ptx_of(const void* fat_binary) {
   const auto header = read<FatHeader>(fat_binary);
   if (header.magic != kMagic)
-    throw std::runtime_error("the program registers something other than a fat binary of nvcc 13");
+    throw std::runtime_error("the program registers something other than a fat binary of nvcc");
   const auto* at = static_cast<const char*>(fat_binary) + header.header_bytes;
   const char* const end = at + header.bytes;
   FatEntry best{};

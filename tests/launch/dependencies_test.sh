@@ -90,15 +90,33 @@ if [[ ! -e /usr/bin/nvcc && ! -e /bin/nvcc ]]; then
   PATH=/usr/bin:/bin configure 0 -DWEFT_CUDA=AUTO -U'CMAKE_CUDA_*'
   matches "$log" 'weft: CPU only \(no CUDA compiler is found\)'
 fi
+# Versions of CUDA: an nvcc that only states one, and what it would compile for. The refusal has both sides.
+# nvcc_of VERSION CODE...
+nvcc_of() {
+  cat >"$scratch/nvcc" <<END
+#!/bin/sh
+case \$1 in --version) echo "Cuda compilation tools, release ${1%.*}, V$1" ;; *) echo "${*:2}" ;; esac
+END
+  chmod +x "$scratch/nvcc"
+}
+with_nvcc=(-U'CMAKE_CUDA_*' -DCMAKE_CUDA_COMPILER="$scratch/nvcc")
+nvcc_of 12.3.107 sm_80 sm_90
+configure 0 -DWEFT_CUDA=AUTO "${with_nvcc[@]}"
+matches "$log" "weft: CPU only \\($scratch/nvcc is of CUDA 12\\.3\\.107, and 12\\.4 or later is needed\\)"
+nvcc_of 12.4.131 sm_80 sm_90
+configure 1 -DWEFT_CUDA=ON "${with_nvcc[@]}" -DWEFT_CUDA_ARCHITECTURES='90-real;100-real'
+matches "$log" 'CUDA=ON, but CUDA 12\.4\.131 compiles for 80 90, and WEFT_CUDA_ARCHITECTURES has 100-real\.'
+configure 1 -DWEFT_CUDA=ON "${with_nvcc[@]}" -DWEFT_CUDA_ARCHITECTURES=75
+matches "$log" "CUDA=ON, but weft's kernels need architecture 80 or newer, and WEFT_CUDA_ARCHITECTURES has 75\\."
 # A toolkit as Python wheels install it: libraries in lib/, without the names that linkers look for.
 if nvcc=$(command -v nvcc); then
   toolkit=$(dirname "$(dirname "$(readlink -f "$nvcc")")") wheels=$scratch/wheels
   mkdir -p "$wheels/lib"
   ln -s "$toolkit"/{include,nvvm} "$wheels/"
   cp -rs "$toolkit/bin" "$wheels/bin"
-  for library in "$toolkit"/lib64/libcud{art.so.13,art_static.a,adevrt.a}; do ln -s "$library" "$wheels/lib/"; done
-  configure 0 -DWEFT_CUDA=ON -U'CMAKE_CUDA_*' -U'CUDA*' -DCUDAToolkit_ROOT="$wheels"
+  for library in "$toolkit"/lib64/libcud{art.so.??,art_static.a,adevrt.a}; do ln -s "$library" "$wheels/lib/"; done
+  configure 0 -DWEFT_CUDA=ON -U'CMAKE_CUDA_*' -U'CUDA*' -UWEFT_CUDA_ARCHITECTURES -DCUDAToolkit_ROOT="$wheels"
   matches "$log" '^-- weft: CUDA '
-  matches "$scratch/build/CMakeCache.txt" "^CUDA_cudart_LIBRARY:FILEPATH=$wheels/lib/libcudart.so.13$"
+  matches "$scratch/build/CMakeCache.txt" "^CUDA_cudart_LIBRARY:FILEPATH=$wheels/lib/libcudart\\.so\\.1[0-9]$"
 fi
 echo "dependencies: all as expected"

@@ -2,6 +2,7 @@
 #include <cudnn.h>
 #include <dlfcn.h>
 
+#include "base/process/shared_library.h"
 #include "kernels/cuda/cudnn/attention_plan.h"
 #include "kernels/cuda/runtime/errors.h"
 
@@ -14,13 +15,14 @@ void* cudnn_dlhandle = nullptr;
 namespace weft::cuda {
 namespace {
 
-constexpr const char* kName = "libcudnn.so.9";
 constexpr size_t kOldest = 91200;  // older versions know one layout of the softmax's statistics
+
+std::string file() { return shared_library_file("cudnn", CUDNN_MAJOR); }
 
 // The library stays open to the end of the process, since its loaded kernels must.
 void* opened() {
   static void* const library = [] {
-    void* found = dlopen(kName, RTLD_NOW | RTLD_LOCAL);
+    void* found = dlopen(file().c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!found) throw CudnnRefusal(dlerror());
     return cudnn_frontend::cudnn_dlhandle = found;
   }();
@@ -30,7 +32,7 @@ void* opened() {
 template <class Function>
 Function* function(const char* name) {
   void* const address = dlsym(opened(), name);
-  if (!address) throw CudnnRefusal(fmt::format("{} lacks {}", kName, name));
+  if (!address) throw CudnnRefusal(fmt::format("{} lacks {}", file(), name));
   return reinterpret_cast<Function*>(address);
 }
 

@@ -8,8 +8,10 @@ namespace weft::cuda {
 
 std::shared_ptr<const BlasLibrary> BlasLibrary::open() {
   const SharedLibrary library(
-      "libcublasLt.so.13", "cannot load cuBLASLt, CUDA's matrix products",
-      "install CUDA 13's cuBLAS, or add its folder to LD_LIBRARY_PATH; device: cpu does not need it");
+      shared_library_file("cublasLt", CUBLAS_VER_MAJOR), "cannot load cuBLASLt, CUDA's matrix products",
+      fmt::format("install the cuBLAS of CUDA {}, with which this weft is built, or add its folder to LD_LIBRARY_PATH; "
+                  "device: cpu does not need it",
+                  CUBLAS_VER_MAJOR));
   auto blas = std::make_shared<BlasLibrary>();
   library.find("cublasLtCreate", blas->create);
   library.find("cublasLtDestroy", blas->destroy);

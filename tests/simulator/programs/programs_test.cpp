@@ -134,12 +134,12 @@ TEST(ShippedBinary, FindsTheSimulatedLibrariesUnderTheNamesItAsksFor) {
     return names;
   };
   const std::set<std::string> needed = names_in(WEFT_PROGRAM, "NEEDED");
-  EXPECT_THAT(needed, testing::Contains("libcudart.so.13"));
+  EXPECT_THAT(needed, testing::Contains("libcudart.so." WEFT_CUDA_MAJOR));
   const std::string found = shell("LD_LIBRARY_PATH=" WEFT_SIMULATED_LIBRARIES " ldd " WEFT_PROGRAM).output;
   for (const std::string& library : needed) {
     EXPECT_THAT(found, HasSubstr(fmt::format("{} => " WEFT_SIMULATED_LIBRARIES "/{}", library, library)));
   }
-  for (const char* library : {"libcudart.so.13", "libcublasLt.so.13", "libcuda.so.1"})
+  for (const char* library : {"libcudart.so." WEFT_CUDA_MAJOR, "libcublasLt.so." WEFT_CUDA_MAJOR, "libcuda.so.1"})
     EXPECT_THAT(names_in(std::string(WEFT_SIMULATED_LIBRARIES "/") + library, "SONAME"), testing::ElementsAre(library));
 }
 
