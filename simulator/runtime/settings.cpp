@@ -36,6 +36,7 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"LINKED", [](Settings& s, std::string_view text) { s.linked = std::max(1, static_cast<int>(number(text))); }},
     {"MEMORY", [](Settings& s, std::string_view text) { s.memory = number(text); }},
     {"CAPABILITY", [](Settings& s, std::string_view text) { s.capability = static_cast<int>(number(text)); }},
+    {"DRIVER", [](Settings& s, std::string_view text) { s.driver = static_cast<int>(number(text)); }},
     {"REPORTS", nullptr},
     {"COUNTS", [](Settings& s, std::string_view text) { s.counts = text; }},
     {"RESULTS", [](Settings& s, std::string_view text) { s.results = text; }},

@@ -18,6 +18,7 @@ struct Settings {
   size_t memory = size_t{80} << 30;  // WEFT_CUDA_DEVICE_MEMORY: bytes of each device
   uint64_t patience = 60;            // WEFT_CUDA_DEVICE_PATIENCE: seconds that may pass while nothing at all moves
   int capability = 90;               // WEFT_CUDA_DEVICE_CAPABILITY: PTX of compute_80 cannot be compiled for 75
+  int driver = 0;                    // WEFT_CUDA_DEVICE_DRIVER: 12020 is a driver for CUDA 12.2; 0: for the runtime's
   std::string results;               // WEFT_CUDA_DEVICE_RESULTS: the file that Results appends to; empty: none
   uint64_t fail_allocation = 0;      // WEFT_CUDA_DEVICE_FAIL_ALLOCATION: the n-th allocation finds no memory; 0: none
   uint64_t fail_launch = 0;          // WEFT_CUDA_DEVICE_FAIL_LAUNCH: the n-th launch is refused

@@ -10,6 +10,7 @@ enum class Status : int {
   InvalidValue = 1,
   MemoryAllocation = 2,
   InvalidConfiguration = 9,
+  InsufficientDriver = 35,
   InvalidDeviceFunction = 98,
   NoDevice = 100,
   InvalidDevice = 101,

@@ -47,6 +47,15 @@ if LD_LIBRARY_PATH=$simulated WEFT_CUDA_DEVICE_CAPABILITY=75 "$weft" bench --mod
 fi
 matches log 'CUDA device 0 is simulated.*sm_75, and this weft is built for .*80'
 
+# With a driver that is too old, device: cuda is refused in a sentence with both versions; device: auto takes the CPU and
+# logs that sentence. The doctor has it as well.
+old='the driver for CUDA 11\.8 is older than the CUDA 1[2-9]\.[0-9]+ that this weft is built with; install NVIDIA.s driver [0-9]+ or later'
+old_driver() { LD_LIBRARY_PATH=$simulated WEFT_CUDA_DEVICE_DRIVER=11080 "$weft" "$@" >log 2>&1; }
+old_driver doctor
+matches log "^CUDA .*driver for CUDA 11\.8; no device: $old"
+if old_driver bench --model gpt2-124m --set device=cuda; then fail "a device was taken with a driver that is too old"; fi
+matches log "device: cuda, but there is no CUDA device: $old"
+
 ln -s "$root/configs" configs # the jobs name their text relative to this folder
 for job in gpt translation; do
   small=(--set model.width=32 --set model.heads=2 --set model.layers=2 --set schedule.warmup_steps=10
@@ -60,6 +69,8 @@ for job in gpt translation; do
   matches log 'resumed from .* at step 200'
   on cpu train "$root/configs/sample/$job.yaml" "${small[@]}" --set train.max_steps=204 --set 'allow_changes=[train.max_steps]'
   matches log 'resumed from .* at step 202'
+  old_driver train "$root/configs/sample/$job.yaml" "${small[@]}" --set device=auto --set train.max_steps=205 --set 'allow_changes=[train.max_steps]'
+  matches log "CPU \\(no CUDA device: $old"
   "$weft" average "$job"/checkpoints/step-* --out "$job-mean" >/dev/null 2>&1
   cpu=$(on cpu evaluate --checkpoint "$job-mean" --split valid --set data.directory="corpora/prepared/sample-$job" --max-sequences 4 --json | perplexity)
   cuda=$(on cuda evaluate --checkpoint "$job-mean" --split valid --set data.directory="corpora/prepared/sample-$job" --max-sequences 4 --json | perplexity)

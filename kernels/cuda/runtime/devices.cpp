@@ -21,10 +21,30 @@ namespace {
 std::string version_text(int version) { return fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10); }
 
 // The newest CUDA that the driver can run; the runtime answers 0 if there is no driver.
-std::string driver_version() {
+int driver_number() {
   int version = 0;
   check(cudaDriverGetVersion(&version), "asking for the driver's version");
+  return version;
+}
+
+std::string driver_version() {
+  const int version = driver_number();
   return version == 0 ? "no driver" : "driver for " + version_text(version);
+}
+
+int runtime_number() {
+  int version = 0;
+  check(cudaRuntimeGetVersion(&version), "asking for the runtime's version");
+  return version;
+}
+
+// Every driver of a major version runs all of its minor versions.
+std::string too_old(int driver, int runtime) {
+  const int major = runtime / 1000;
+  const std::string needed = major == 12 ? "NVIDIA's driver 525 or later" : "NVIDIA's driver 580 or later";
+  return fmt::format("the driver for {} is older than the {} that this weft is built with; install {}{}",
+                     version_text(driver), version_text(runtime), needed,
+                     major == 12 ? "" : ", or build weft with CUDA 12.4 or a later 12");
 }
 
 }  // namespace
@@ -34,17 +54,15 @@ VisibleDevices visible_devices() {
   const cudaError_t answer = cudaGetDeviceCount(&seen.count);
   if (answer != cudaSuccess) {
     cudaGetLastError();
+    const int driver = driver_number();
+    if (answer == cudaErrorInsufficientDriver && driver > 0) return {.why_none = too_old(driver, runtime_number())};
     return {.why_none = cudaGetErrorString(answer)};
   }
   if (seen.count == 0) seen.why_none = "the driver shows no device";
   return seen;
 }
 
-std::string runtime_version() {
-  int version = 0;
-  check(cudaRuntimeGetVersion(&version), "asking for the runtime's version");
-  return version_text(version);
-}
+std::string runtime_version() { return version_text(runtime_number()); }
 
 }  // namespace cuda
 

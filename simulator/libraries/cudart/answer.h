@@ -19,12 +19,22 @@ inline cudaError_t answer(Status status) {
   return as_error(status);
 }
 
+inline int driver_version(const Simulator& all) {
+  return all.settings.driver != 0 ? all.settings.driver : CUDART_VERSION;
+}
+
+// Success if there is a device and the driver is for the runtime's major version or a later one.
+inline Status any_device(const Simulator& all) {
+  if (driver_version(all) / 1000 < CUDART_VERSION / 1000) return Status::InsufficientDriver;
+  return all.settings.devices > 0 ? Status::Success : Status::NoDevice;
+}
+
 // Runs `call` under the lock, unless there is no device or the thread's device has failed: then that is returned.
 template <class Call>
 cudaError_t answer_of(Call&& call) {
   Simulator& all = simulator();
   const std::lock_guard lock(all.mutex);
-  if (all.settings.devices == 0) return answer(Status::NoDevice);
+  if (const Status any = any_device(all); any != Status::Success) return answer(any);
   if (const Status failed = all.health(this_thread().device); failed != Status::Success) return answer(failed);
   return answer(call(all));
 }

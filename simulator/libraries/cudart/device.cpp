@@ -84,12 +84,13 @@ int attribute_of(const Simulator& all, cudaDeviceAttr attribute) {
 extern "C" {
 
 cudaError_t cudaGetDeviceCount(int* count) {
-  *count = simulator().settings.devices;
-  return answer(*count ? Status::Success : Status::NoDevice);
+  const Status any = any_device(simulator());
+  *count = any == Status::Success ? simulator().settings.devices : 0;
+  return answer(any);
 }
 cudaError_t cudaSetDevice(int device) {
   Simulator& all = simulator();
-  if (all.settings.devices == 0) return answer(Status::NoDevice);
+  if (const Status any = any_device(all); any != Status::Success) return answer(any);
   if (!is_device(all, device)) return answer(Status::InvalidDevice);
   this_thread().device = device;
   const std::lock_guard lock(all.mutex);
@@ -151,7 +152,7 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int bytes, int device) {
   });
 }
 cudaError_t cudaDriverGetVersion(int* version) {
-  *version = CUDART_VERSION;
+  *version = driver_version(simulator());
   return cudaSuccess;
 }
 cudaError_t cudaRuntimeGetVersion(int* version) {

@@ -22,6 +22,8 @@ constexpr Described kErrors[] = {
     {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
     {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
     {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
+    {cudaErrorInsufficientDriver, "cudaErrorInsufficientDriver",
+     "CUDA driver version is insufficient for CUDA runtime version"},
     {cudaErrorInvalidSymbol, "cudaErrorInvalidSymbol", "invalid device symbol"},
     {cudaErrorInvalidDeviceFunction, "cudaErrorInvalidDeviceFunction", "invalid device function"},
     {cudaErrorNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
@@ -59,6 +61,7 @@ const Described* described(cudaError_t error) {
 static_assert(static_cast<int>(Status::InvalidValue) == cudaErrorInvalidValue);
 static_assert(static_cast<int>(Status::MemoryAllocation) == cudaErrorMemoryAllocation);
 static_assert(static_cast<int>(Status::InvalidConfiguration) == cudaErrorInvalidConfiguration);
+static_assert(static_cast<int>(Status::InsufficientDriver) == cudaErrorInsufficientDriver);
 static_assert(static_cast<int>(Status::InvalidDeviceFunction) == cudaErrorInvalidDeviceFunction);
 static_assert(static_cast<int>(Status::NoDevice) == cudaErrorNoDevice);
 static_assert(static_cast<int>(Status::InvalidDevice) == cudaErrorInvalidDevice);
