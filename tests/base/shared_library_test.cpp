@@ -27,7 +27,7 @@ TEST(SharedLibrary, IsOpenedAndSearchedByName) {
   }
 }
 
-TEST(SharedLibrary, ThatIsMissingIsNamedInTheError) {
+TEST(SharedLibrary, NamesTheFileThatIsMissing) {
   try {
     const SharedLibrary missing(shared_library_file("weft_missing", 12), "cannot load it", "install it");
     FAIL() << "opened";

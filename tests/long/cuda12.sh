@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Builds weft with CUDA 12.4 from NVIDIA's Python wheels and tests its kernels on the simulated device: cuda12.sh SCRATCH
+# The wheels have the headers, the libraries and ptxas, but no nvcc: clang++ 19 compiles, for the simulated device, sm_80
+# and sm_90; ptxas assembles every kernel. What nvcc 12 itself would say to the sources is not tested.
+set -euo pipefail
+scratch=$1 tests=(-L cuda)
+[[ -z $WEFT_LONG_SHORT ]] || tests=(-L cuda -R 'cuda\..*Linear')
+command -v clang++-19 >/dev/null || { echo "clang++-19 is not here"; exit 77; }
+source launch/common.sh
+
+wheels=$PWD/build/wheels-cuda12 toolkit=$PWD/build/wheels-cuda12/toolkit version=12.4.131
+pinned=(nvidia-cuda-nvcc-cu12=="$version" nvidia-cuda-runtime-cu12==12.4.127 nvidia-cuda-cccl-cu12==12.4.99
+  nvidia-cublas-cu12==12.4.5.8 nvidia-nccl-cu12==2.21.5)
+
+# Lays the wheels out like an installed toolkit. CMake asks nvcc for nothing but the version when clang compiles.
+assemble() {
+  local part
+  mkdir -p "$toolkit"/{bin,include,lib64}
+  rm -f "$wheels"/nvidia/*/include/__init__.py # each wheel has one
+  for part in cuda_nvcc cuda_runtime cuda_cccl cublas nccl; do cp -rs "$wheels/nvidia/$part/include/." "$toolkit/include"; done
+  cp -rs "$wheels/nvidia/cuda_nvcc/nvvm" "$toolkit/"
+  cp "$wheels/nvidia/cuda_nvcc/bin/ptxas" tests/long/cuda12/fatbinary.py "$toolkit/bin/"
+  mv "$toolkit/bin/fatbinary.py" "$toolkit/bin/fatbinary"
+  printf '#!/bin/sh\necho "Cuda compilation tools, release %s, V%s"\n' "${version%.*}" "$version" >"$toolkit/bin/nvcc"
+  chmod +x "$toolkit"/bin/*
+  ln -s "$wheels/nvidia/cuda_runtime/lib/libcudart.so.12" "$toolkit/lib64/"
+  ln -s libcudart.so.12 "$toolkit/lib64/libcudart.so"
+}
+
+if [[ ! -x $toolkit/bin/nvcc ]]; then
+  rm -rf "$wheels"
+  say "CUDA ${version%.*} from wheels, into $wheels"
+  python3 -m pip install --quiet --no-deps --no-compile --target "$wheels" "${pinned[@]}" 2>"$scratch/pip" ||
+    { cat "$scratch/pip"; echo "the wheels of CUDA 12.4 cannot be fetched"; exit 77; }
+  assemble
+fi
+
+build=build/cuda12
+cmake -S . -B "$build" -G Ninja -Wno-dev -DCMAKE_BUILD_TYPE=Release -DWEFT_CUDA=ON -DWEFT_NCCL=ON -DWEFT_CUDNN=OFF \
+  -DCMAKE_CUDA_COMPILER=clang++-19 -DCUDAToolkit_ROOT="$toolkit" >"$scratch/configure" 2>&1 || { cat "$scratch/configure"; exit 1; }
+grep -E '^-- weft: CUDA 12\.4\.' "$scratch/configure"
+targets=(kernels_test kernels_cuda_copies_test kernels_cuda_graphs_test kernels_cuda_algorithms_test nccl_test
+  cuda_device_libraries_test cuda_device_nccl_test weft)
+[[ -z $WEFT_LONG_SHORT ]] || targets=(kernels_test)
+cmake --build "$build" --parallel "$(build_jobs)" --target "${targets[@]}" >"$scratch/build" || { tail -n 40 "$scratch/build"; exit 1; }
+
+# No header of another CUDA was read, and each object with device code holds what ptxas made for both architectures.
+others=$(ninja -C "$build" -t deps | grep -E '/(cuda_runtime_api|driver_types|cublasLt|nccl)\.h$' | grep -vF wheels-cuda12 | sort -u || true)
+[[ -z $others ]] || { echo "headers of another CUDA were read: $others"; exit 1; }
+objects=0
+while read -r object; do
+  for code in sm_80 sm_90; do
+    grep -qaF "$code" "$object" || { echo "$object has no code for $code"; exit 1; }
+  done
+  objects=$((objects + 1))
+done < <(find "$build/kernels" -name '*.cu.o')
+((objects > 0)) || { echo "no kernel was compiled"; exit 1; }
+echo "objects $objects" >&3
+
+if [[ -z $WEFT_LONG_SHORT ]]; then
+  # The real runtime of CUDA 12, which finds no driver here or the one that there is.
+  LD_LIBRARY_PATH=$toolkit/lib64 "$build/weft" --version | tee "$scratch/version"
+  grep -q '^CUDA  *CUDA 12\.4, ' "$scratch/version"
+fi
+# Not what depends on nvcc's own choices: how wide its loads are, and how it packs code.
+ctest --test-dir "$build" "${tests[@]}" -E '_NOT_BUILT|Traffic|cuda\.(mutations|attention_choice|seeds|NeedsCudnn)' \
+  --output-on-failure --no-tests=error -j "$(nproc)" >"$scratch/ctest" || { tail -n 60 "$scratch/ctest"; exit 1; }
+count=$(sed -nE 's/^100% tests passed, 0 tests failed out of ([0-9]+)$/\1/p' "$scratch/ctest")
+echo "tests $count" >&3
+echo "$objects objects of kernels for sm_80 and sm_90 by ptxas 12.4; $count tests pass on the simulated device"
