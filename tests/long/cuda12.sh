@@ -36,6 +36,19 @@ if [[ ! -x $toolkit/bin/nvcc ]]; then
   assemble
 fi
 
+# has_all LIBRARY SOURCE: the library has every function that the source looks up by name.
+has_all() {
+  local name count=0
+  nm -D --defined-only "$1" | sed -E 's/.* //; s/@.*//' | sort -u >"$scratch/symbols"
+  while read -r name; do
+    grep -qxF "$name" "$scratch/symbols" || { echo "$1 has no $name, which $2 looks up"; exit 1; }
+    count=$((count + 1))
+  done < <(grep -oE 'find\("[A-Za-z]+' "$2" | sed 's/.*"//')
+  ((count > 0)) || { echo "$2 looks up no function"; exit 1; }
+}
+has_all "$wheels/nvidia/cublas/lib/libcublasLt.so.12" kernels/cuda/products/blas_library.cpp
+has_all "$wheels/nvidia/nccl/lib/libnccl.so.2" parallel/nccl/library.cpp
+
 build=build/cuda12
 cmake -S . -B "$build" -G Ninja -Wno-dev -DCMAKE_BUILD_TYPE=Release -DWEFT_CUDA=ON -DWEFT_NCCL=ON -DWEFT_CUDNN=OFF \
   -DCMAKE_CUDA_COMPILER=clang++-19 -DCUDAToolkit_ROOT="$toolkit" >"$scratch/configure" 2>&1 || { cat "$scratch/configure"; exit 1; }
