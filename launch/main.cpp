@@ -68,8 +68,8 @@ void add_commands(CLI::App& app, Action& action) {
   const std::vector<std::pair<const char*, std::vector<void (*)(CLI::App&, Action&)>>> groups = {
       {"data", {add_prepare_command, add_tokenize_command, add_detokenize_command, add_inspect_command}},
       {"training",
-       {add_jobs_command, add_keys_command, add_validate_command, add_plan_command, add_train_command, add_average_command,
-        add_merge_command}},
+       {add_jobs_command, add_keys_command, add_validate_command, add_plan_command, add_train_command,
+        add_average_command, add_merge_command}},
       {"texts", {add_translate_command, add_generate_command, add_embed_command}},
       {"scores", {add_evaluate_command, add_score_command, add_rescore_command, add_choose_command}},
       {"exchange with other programs", {add_import_command, add_export_command}},

@@ -51,7 +51,8 @@ CpuLevel processor_level() {
 }
 
 CpuLevel lowest_level() {
-#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512DQ__) && defined(__AVX512CD__)
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512DQ__) && \
+    defined(__AVX512CD__)
   return CpuLevel::V4;
 #elif defined(__AVX2__) && defined(__FMA__) && defined(__BMI2__)
   return CpuLevel::V3;
@@ -71,14 +72,14 @@ std::string cpu_code_text() {
 void require_cpu_level(CpuLevel level, const std::string& what) {
   const CpuLevel mine = processor_level();
   if (level > mine) {
-    throw ConfigError(fmt::format("{}: {} is more than the processor here has, which is {}", what, enum_name(level),
-                                  enum_name(mine)),
-                      fmt::format("set it to {}, or leave it out", enum_name(mine)));
+    throw ConfigError(
+        fmt::format("{}: {} is more than the processor here has, which is {}", what, enum_name(level), enum_name(mine)),
+        fmt::format("set it to {}, or leave it out", enum_name(mine)));
   }
   if (level < lowest_level()) {
-    throw ConfigError(fmt::format("{}: {} is less than this weft needs, which is {}", what, enum_name(level),
-                                  cpu_code_text()),
-                      "configure it with -DWEFT_NATIVE=OFF, which compiles for every level");
+    throw ConfigError(
+        fmt::format("{}: {} is less than this weft needs, which is {}", what, enum_name(level), cpu_code_text()),
+        "configure it with -DWEFT_NATIVE=OFF, which compiles for every level");
   }
 }
 

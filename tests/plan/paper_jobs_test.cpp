@@ -15,8 +15,8 @@ JobConfig unprepared(const std::string& name) {
 }
 
 // With width w and hidden features f, attention has four matrices w x w and their biases, the feed-forward layer two
-// matrices w x f and biases f and w, a norm two vectors w. A block of the encoder has one attention and two norms, one of
-// the decoder two and three. One table embeds both languages and predicts; sinusoids and post-LN ends add nothing.
+// matrices w x f and biases f and w, a norm two vectors w. A block of the encoder has one attention and two norms, one
+// of the decoder two and three. One table embeds both languages and predicts; sinusoids and post-LN ends add nothing.
 int64_t transformer_parameters(const TransformerConfig& model, int64_t vocabulary) {
   const int64_t w = model.width, f = model.ffn;
   const int64_t attention = 4 * (w * w + w), feed_forward = 2 * w * f + f + w, norm = 2 * w;
@@ -31,7 +31,8 @@ struct Paper {
   double tolerance;
 };
 
-// Table 3 of Vaswani et al. 2017 has 65 and 213 million: the first with a vocabulary that the paper states as "about 37000".
+// Table 3 of Vaswani et al. 2017 has 65 and 213 million: the first with a vocabulary that the paper states as "about
+// 37000".
 TEST(PaperJobs, TransformersHaveTheParametersOfTheirTable) {
   const Paper papers[] = {{"transformer-base", 63'082'496, 65e6, 0.03}, {"transformer-big", 214'245'376, 213e6, 0.01}};
   for (const Paper& paper : papers) {

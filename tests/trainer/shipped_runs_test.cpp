@@ -71,9 +71,9 @@ TEST_F(ShippedRuns, SampleGpt) {
 }
 
 TEST_F(ShippedRuns, ShakespeareCharCpu) {
-  const JobConfig j = job("gpt/shakespeare-char-cpu.yaml",
-                          {sample("data.train.files", "shakespeare.txt.gz"), "train.max_steps=20",
-                           "schedule.warmup_steps=4", "log.generations.every_steps=20"});
+  const JobConfig j =
+      job("gpt/shakespeare-char-cpu.yaml", {sample("data.train.files", "shakespeare.txt.gz"), "train.max_steps=20",
+                                            "schedule.warmup_steps=4", "log.generations.every_steps=20"});
   expect_learning(j);
   const Dataset train = Dataset::open(at("prepared"), DataSplit::Train);
   EXPECT_EQ(train.header().target.vocabulary, 65);
