@@ -133,12 +133,16 @@ void price_collectives(const StepPlan& plan, const DeviceSpec& device, const Rea
 
 std::span<const DeviceSpec> known_devices() { return specs(); }
 
+std::string device_names(const std::string& between) {
+  std::string names;
+  for (const DeviceSpec& device : specs()) names += (names.empty() ? "" : between) + device.name;
+  return names;
+}
+
 const DeviceSpec& find_device(const std::string& name) {
   const auto at = std::ranges::find(specs(), name, &DeviceSpec::name);
   if (at != specs().end()) return *at;
-  std::string names;
-  for (const DeviceSpec& device : specs()) names += (names.empty() ? "" : ", ") + device.name;
-  throw ConfigError(fmt::format("--device {}: its rates are not known", name), "known are " + names);
+  throw ConfigError(fmt::format("--device {}: its rates are not known", name), "known are " + device_names(", "));
 }
 
 double stated_gflops(const DeviceSpec& device, Precision precision) {

@@ -22,6 +22,7 @@ struct DeviceSpec {
   int per_node = 8;
 };
 std::span<const DeviceSpec> known_devices();
+std::string device_names(const std::string& between);
 double stated_gflops(const DeviceSpec& device, Precision precision);
 // TFLOP/s of dense products for a device's own name, "NVIDIA H100 80GB HBM3, sm_90"; 0 for an unknown device.
 double stated_gflops(const std::string& device_name, Precision precision);

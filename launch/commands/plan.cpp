@@ -72,8 +72,8 @@ void add_plan_command(CLI::App& app, Action& action) {
   command->add_option("--threads", a->threads, "Threads per rank on a CPU; some workspaces grow with them")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  CLI::Option* device =
-      command->add_option("--device", a->device, "Predict the step's time on: a100, h100, h200")->type_name("NAME");
+  CLI::Option* device = command->add_option("--device", a->device, "Predict the step's time on such a device")
+                            ->type_name("NAME:{" + device_names(",") + "}");
   command->add_option("--nodes", a->nodes, "All layouts of N nodes with 8 devices each, fastest first")
       ->check(CLI::PositiveNumber)
       ->needs(device);

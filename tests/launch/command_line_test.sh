@@ -37,6 +37,7 @@ expect_match 0 '^  --long-lines [A-Z]+:\{[a-z]+,[a-z]+(,[a-z]+)*\}' -- "$weft" t
 expect_match 2 "--device: .* not in \{auto,cpu,cuda\}" -- "$weft" evaluate --device gpu
 expect_match 0 '^  --ranks N ' -- "$weft" validate --help
 expect_match 0 '^  --ranks N ' '^  --memory X ' '^  --threads N=1 ' -- "$weft" plan --help
+matches "$stdout" '^  --device NAME:\{a100(,[a-z0-9]+)+\}'
 prints_no '--sweep'
 refused 2 '--sweep was renamed: write --ranks' -- "$weft" plan job.yaml --sweep 8
 expect_match 0 '^  --hypotheses FILE=- \.\.\.' -- "$weft" score --help
