@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "tests/generate/search/fixture.h"
 
@@ -91,7 +92,7 @@ TEST(Window, RulesReadTheWholeText) {
 }
 
 TEST(Window, ATranslationEndsWithThePositions) {
-  const ToyLanguage language{.max_length = 6, .end_bias = -100};
+  const ToyLanguage language{.max_length = 6, .forced = {{0, -std::numeric_limits<float>::infinity()}}};
   for (const SearchMethod method : {SearchMethod::Beam, SearchMethod::Greedy, SearchMethod::Sample}) {
     const auto found =
         search(toy_inputs(3, 4, 1), toy_factory(language), {.method = method, .max_length_extra = 1000}, {.end = 0});
