@@ -47,10 +47,15 @@ namespace {
 }  // namespace
 
 MpiEnvironment::MpiEnvironment(const LauncherInfo& launcher) : unwinding_(std::uncaught_exceptions()) {
-  // In this case some libraries end the process in MPI_Init with an error of their own, so the check precedes it.
+  // In these cases some libraries end the process in MPI_Init with an error of their own, so the checks precede it.
   const bool offered = std::getenv("PMIX_RANK") || std::getenv("PMI_RANK") || std::getenv("PMI_FD");
   if (launcher.name == "srun" && launcher.world_size.value_or(1) > 1 && !offered) {
     wrong_world(1, *launcher.world_size, launcher.name);
+  }
+  if (std::getenv("OMPI_COMM_WORLD_SIZE") && mpi_library_version().starts_with("MPICH")) {
+    throw ConfigError(
+        fmt::format("weft was built with {}, but the mpirun that started it is Open MPI's", mpi_library_version()),
+        "use the mpirun of that MPICH");
   }
   int provided = 0;
   check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");

@@ -18,8 +18,9 @@ LauncherInfo find_launcher();
 
 // MPI_Init_thread(FUNNELED) and MPI_Finalize as one object that main() holds. Only the thread that made it calls MPI.
 // ConfigError if MPI's world is not the size that the launcher stated ("MPI sees 1 of N"), or if srun started
-// several tasks and offers none of the interfaces by which MPI would find them.
-// The destructor does not finalise MPI during unwinding: finalising waits for the other ranks, aborting does not.
+// several tasks and offers none of the interfaces by which MPI would find them, or if Open MPI's mpirun started an
+// MPICH. The destructor does not finalise MPI during unwinding: finalising waits for the other ranks, aborting does
+// not.
 class MpiEnvironment {
  public:
   explicit MpiEnvironment(const LauncherInfo& launcher);

@@ -24,6 +24,8 @@
 #   quickstart      the quickstart from nothing: a build, a language model of two texts, translation (20 min)
 #   references      ids compared with tiktoken, tokenizers and sentencepiece, scores with sacreBLEU, all needed (10 min)
 #   dependencies    an ordinary user builds weft's libraries into a folder, where their packages are missing (15 min); root
+#   mpi             weft built with Open MPI 5 and with MPICH 4 from Python wheels: its mpi tests, and a run that is stopped
+#                   and resumed (an hour)
 #
 # The times are for two cores that do nothing else. A stage is the script of that name beside this one, run in the root of
 # the sources with a scratch folder as its argument; it exits with 0 (passed), 77 (it cannot be run here: its last line
@@ -34,7 +36,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-all=(seeds nccl cuda-mutations mutations matrix levels kills chaos fuzz cuda12 tidy python quickstart install references dependencies)
+all=(seeds nccl cuda-mutations mutations matrix levels kills chaos fuzz cuda12 tidy python quickstart install references dependencies
+  mpi)
 case ${1:-} in
   -h | --help)
     sed -n '3,/^set/{/^set/d; s/^# \{0,1\}//; p}' "${BASH_SOURCE[0]}"
