@@ -93,10 +93,9 @@ if(WEFT_CUDA_FOUND)
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
     set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
   endif()
-  # The toolkit's headers come before another CUDA's in /usr/local/include. clang inlines less than nvcc unless it is
-  # told to: calls would cost registers, and the simulated device does not know them.
+  # The toolkit's headers come before another CUDA's in /usr/local/include.
   set(weft_clang_cuda_options -isystem ${CUDAToolkit_INCLUDE_DIRS} -gline-tables-only -Wno-unknown-cuda-version
-    -Wno-unknown-attributes "SHELL:-mllvm -inline-threshold=1000000" "SHELL:-Xcuda-fatbinary --compress=false")
+    -Wno-unknown-attributes "SHELL:-Xcuda-fatbinary --compress=false")
   add_library(weft_cuda_runtime INTERFACE)
   target_link_libraries(weft_cuda_runtime INTERFACE CUDA::cudart)
   # -no-compress: programs other than the driver can read the PTX. -lineinfo: reports name source lines.
