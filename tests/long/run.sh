@@ -36,8 +36,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-all=(seeds nccl cuda-mutations mutations matrix levels kills chaos fuzz cuda12 tidy python quickstart install references dependencies
-  mpi)
+all=(seeds nccl cuda-mutations mutations matrix levels kills chaos fuzz cuda12 tidy python quickstart install references dependencies mpi)
 case ${1:-} in
   -h | --help)
     sed -n '3,/^set/{/^set/d; s/^# \{0,1\}//; p}' "${BASH_SOURCE[0]}"
