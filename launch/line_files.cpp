@@ -25,8 +25,8 @@ bool LineFile::next(std::string& line) {
 
 void each_typed_line(const std::function<void(const std::string& line)>& body) {
   const auto ask = [] { write_lines(STDERR_FILENO, "> "); };
+  ask();  // before the file is opened, which reads its first bytes
   LineFile typed("-");
-  ask();
   for (std::string line; typed.next(line); ask()) {
     try {
       body(line);

@@ -54,7 +54,7 @@ prints_no 'model.width'
 expect_match 2 "no key or section 'model.widht'" "did you mean 'model.width'" -- "$weft" keys model.widht
 
 expect_match 2 "no command 'trian'" "did you mean 'train'" -- "$weft" trian job.yaml
-expect_match 2 "no command 'fly'" 'prepare, validate' -- "$weft" fly job.yaml
+expect_match 2 "no command 'fly'" 'prepare, tokenize' -- "$weft" fly job.yaml
 expect_match 2 'A subcommand is required' -- "$weft"
 expect_match 2 'job is required' -- "$weft" train
 
