@@ -188,7 +188,7 @@ TEST_F(Commands, TextToTranslateAndContinue) {
     return words;
   };
   expect_all({
-      {generate({"--prompts", "nowhere"}), 3, {"nowhere: cannot be read"}},
+      {generate({"--prompts", "nowhere"}), 3, {"nowhere: No such file"}},
       {generate({"--prompts", "nothing"}), 3, {"nothing: holds no prompt"}},
       {generate({"--prompts", "prompts", "--prompt", "a"}), 2, {"--prompt"}},
       {generate({"--candidates", "0"}), 2, {"--candidates"}},
@@ -196,10 +196,12 @@ TEST_F(Commands, TextToTranslateAndContinue) {
       {generate({"--prompt", "a", "--prompt", "more than eight bytes"}),
        0,
        {"prompt 2 has 21 tokens; the model has 8 positions and sees the last 5"}},
-      {generate({"--beam", "2", "--min-length", "9", "--max-tokens", "9", "--prompt", "the b"}),
+      {{"generate", "--checkpoint", "run", "--beam", "2", "--min-length", "9", "--max-tokens", "9", "--prompt",
+        "the b"},
        0,
        {"1 text stopped early, after 4 of 9 tokens: prompt and text fill the model's 8 positions"}},
-      {generate({"--beam", "2", "--min-length", "9", "--max-tokens", "9", "--prompt", "the b", "--prompt", "the"}),
+      {{"generate", "--checkpoint", "run", "--beam", "2", "--min-length", "9", "--max-tokens", "9", "--prompt", "the b",
+        "--prompt", "the"},
        0,
        {"2 texts stopped early, the shortest after 4 of 9 tokens"}},
       {generate({"--stop", ""}), 2, {"stop_strings is empty"}},
@@ -212,8 +214,11 @@ TEST_F(Commands, TextToTranslateAndContinue) {
   EXPECT_EQ(by_file,
             expect({generate({"--prompt", "the b", "--prompt", "", "--prompt", "the bo", greedy}), 0, {}}).out);
   // A text grows beyond the model's 8 positions.
-  const auto long_text = nlohmann::json::parse(
-      expect({generate({"--prompt", "the b", "--max-tokens", "50", "--min-length", "50", "--json"}), 0, {}}).out);
+  const auto long_text = nlohmann::json::parse(expect({{"generate", "--checkpoint", "run", "--prompt", "the b",
+                                                        "--max-tokens", "50", "--min-length", "50", "--json"},
+                                                       0,
+                                                       {}})
+                                                   .out);
   EXPECT_EQ(long_text["tokens"].size(), 50u);
   // Greedy search takes the likeliest next token; a text ends before that token if it is a stop string.
   const auto next =
