@@ -167,16 +167,16 @@ void print_verified(const fs::path& path) {
   print("every checksum is right\n");
 }
 
-void add_statistics_options(CLI::App& command, StatisticsOptions& options, CLI::Option& show) {
-  CLI::Option* wanted =
+void add_statistics_options(Command& command, StatisticsOptions& options, Option show) {
+  Option wanted =
       command.add_flag("--statistics", options.wanted,
                        "With a dataset: lengths of texts in tokens, words and bytes, and which tokens occur how often");
-  wanted->excludes(&show);
-  command.add_flag("--json", options.json, "The statistics as one JSON object")->needs(wanted);
+  wanted.excludes(show);
+  command.add_flag("--json", options.json, "The statistics as one JSON object").needs(wanted);
   command.add_option("--top", options.frequent, "Tokens that --statistics lists as the most frequent")
-      ->check(CLI::NonNegativeNumber)
-      ->needs(wanted)
-      ->type_name("N");
+      .not_negative()
+      .needs(wanted)
+      .type_name("N");
 }
 
 void print_statistics(const fs::path& dataset, const StatisticsOptions& options) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <CLI/CLI.hpp>
 #include <cstdint>
 
 #include "base/files.h"
+#include "launch/command_line/command.h"
 
 // The output of `weft inspect` on standard output.
 namespace weft {
@@ -20,7 +20,7 @@ struct StatisticsOptions {
   int64_t frequent = 10;  // tokens listed of each side
 };
 // Adds --statistics, which excludes the option `show`, and the options of its own.
-void add_statistics_options(CLI::App& command, StatisticsOptions& options, CLI::Option& show);
+void add_statistics_options(Command& command, StatisticsOptions& options, Option show);
 // What the texts of each split are like: their lengths, and which tokens they consist of.
 void print_statistics(const fs::path& dataset, const StatisticsOptions& options);
 

@@ -5,20 +5,20 @@
 
 namespace weft {
 
-void add_set_option(CLI::App& command, std::vector<std::string>& overrides) {
+void add_set_option(Command& command, std::vector<std::string>& overrides) {
   command.add_option("--set", overrides, "Change one field of the job: --set a.b=c (repeatable)")
-      ->type_name("KEY=VALUE");
+      .type_name("KEY=VALUE");
 }
 
-void JobArguments::add_to(CLI::App& command) {
-  command.add_option("job", path, "Job file (YAML; docs/configuration.md)")->required()->type_name("JOB.yaml");
+void JobArguments::add_to(Command& command) {
+  command.add_option("job", path, "Job file (YAML; docs/configuration.md)").required().type_name("JOB.yaml");
   add_set_option(command, overrides);
 }
 
-void NamedJobArguments::add_to(CLI::App& command) {
-  command.add_option("job", path, "Job file; its dataset need not be prepared")->type_name("JOB.yaml");
+void NamedJobArguments::add_to(Command& command) {
+  command.add_option("job", path, "Job file; its dataset need not be prepared").type_name("JOB.yaml");
   command.add_option("--model", model, "A named model instead of a job file (listed by weft bench --help)")
-      ->type_name("NAME");
+      .type_name("NAME");
   add_set_option(command, overrides);
 }
 

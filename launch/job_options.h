@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "job/job.h"
+#include "launch/command_line/command.h"
 
 namespace weft {
 
 // --set KEY=VALUE, any number of times.
-void add_set_option(CLI::App& command, std::vector<std::string>& overrides);
+void add_set_option(Command& command, std::vector<std::string>& overrides);
 
 // JOB.yaml and --set, for commands that read a job file.
 struct JobArguments {
   std::string path;
   std::vector<std::string> overrides;
 
-  void add_to(CLI::App& command);
+  void add_to(Command& command);
 };
 
 // JOB.yaml or --model NAME, and --set, for commands that need no data.
@@ -25,7 +25,7 @@ struct NamedJobArguments {
   std::string model;
   std::vector<std::string> overrides;
 
-  void add_to(CLI::App& command);
+  void add_to(Command& command);
   JobConfig load() const;
 };
 

@@ -3,15 +3,15 @@
 
 namespace weft {
 
-void LineArguments::add_to(CLI::App& command) {
+void LineArguments::add_to(Command& command) {
   model.add_to(command, "One JSON object per text");
   model.add_weights_to(command);
   model.add_tp_to(command, "lines");
   command
       .add_option("--batch-lines", batch_lines,
                   "Lines per replica that are read at a time; their results are printed before more are read")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 30))
-      ->capture_default_str();
+      .between(1, 1 << 30)
+      .show_default();
 }
 
 ExitCode LineArguments::run(const std::function<void(Session& session, const LoadedModel& loaded)>& body) const {

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -14,8 +15,8 @@
 #include "base/output.h"
 #include "base/process/exit_file.h"
 #include "launch/build_info.h"
+#include "launch/command_line/help.h"
 #include "launch/commands.h"
-#include "launch/help.h"
 
 namespace weft {
 namespace {
@@ -65,7 +66,8 @@ void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
 
 // The help lists the commands in groups, in this order.
 void add_commands(CLI::App& app, Action& action) {
-  const std::vector<std::pair<const char*, std::vector<void (*)(CLI::App&, Action&)>>> groups = {
+  Command root(app);
+  const std::vector<std::pair<const char*, std::vector<void (*)(Command&, Action&)>>> groups = {
       {"data", {add_prepare_command, add_tokenize_command, add_detokenize_command, add_inspect_command}},
       {"training",
        {add_jobs_command, add_keys_command, add_validate_command, add_plan_command, add_train_command,
@@ -78,7 +80,7 @@ void add_commands(CLI::App& app, Action& action) {
   };
   for (const auto& [purpose, commands] : groups) {
     for (const auto add : commands) {
-      add(app, action);
+      add(root, action);
       app.get_subcommands({}).back()->group(fmt::format("Commands for {}", purpose));
     }
   }

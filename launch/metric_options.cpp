@@ -3,14 +3,14 @@
 
 #include <fmt/format.h>
 
-#include "launch/help.h"
+#include "launch/command_line/help.h"
 
 namespace weft {
 
-void MetricArguments::add_to(CLI::App& command) {
+void MetricArguments::add_to(Command& command) {
   for (const MetricEntry* entry : metrics_by_option()) {
     command
-        .add_option_function<std::vector<std::string>>(
+        .add_list_option(
             fmt::format("--{}", entry->option),
             [this, option = std::string(entry->option)](const std::vector<std::string>& given) {
               std::vector<std::string>& settings = settings_[option];
@@ -18,7 +18,7 @@ void MetricArguments::add_to(CLI::App& command) {
             },
             fmt::format("A field of {}, of those below: --{} {}={}", entry->make("", {})->name(), entry->option,
                         entry->fields().front().key, entry->fields().front().value))
-        ->type_name("KEY=VALUE");
+        .type_name("KEY=VALUE");
   }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <CLI/CLI.hpp>
 #include <string>
 
+#include "launch/command_line/command.h"
 #include "metrics/metric_table.h"
 
 namespace weft {
@@ -11,7 +11,7 @@ namespace weft {
 // metric_table(). add_to() keeps references to this object.
 class MetricArguments {
  public:
-  void add_to(CLI::App& command);
+  void add_to(Command& command);
   bool given() const { return !settings_.empty(); }
   const MetricSettings& settings() const { return settings_; }
 

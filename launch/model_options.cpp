@@ -3,27 +3,27 @@
 
 #include "base/error.h"
 #include "base/mpi.h"
-#include "launch/choice_option.h"
+#include "launch/command_line/choice_option.h"
 
 namespace weft {
 
-void ModelArguments::add_to(CLI::App& command, const char* json_help) {
+void ModelArguments::add_to(Command& command, const char* json_help) {
   command.add_option("--checkpoint", checkpoint, "Checkpoint, or run directory (its latest checkpoint)")
-      ->required()
-      ->type_name("DIR");
+      .required()
+      .type_name("DIR");
   add_best_option(command, best);
   add_device_option(command, device);
   command.add_flag("--json", json, json_help);
 }
 
-void ModelArguments::add_weights_to(CLI::App& command) { add_weights_option(command, compute.weights); }
+void ModelArguments::add_weights_to(Command& command) { add_weights_option(command, compute.weights); }
 
-void ModelArguments::add_tp_to(CLI::App& command, const std::string& divided) {
+void ModelArguments::add_tp_to(Command& command, const std::string& divided) {
   command
       .add_option("--tp", replica.tp,
                   fmt::format("Under MPI: ranks per replica of the model; replicas divide the {}", divided))
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+      .positive()
+      .show_default();
 }
 
 Session ModelArguments::open(const PhaseBudgets& budgets) const {
@@ -46,7 +46,7 @@ ExitCode ModelArguments::run(const std::function<void(Session& session, const Lo
   });
 }
 
-void add_best_option(CLI::App& command, bool& best) {
+void add_best_option(Command& command, bool& best) {
   command.add_flag("--best", best, "With a run directory: the checkpoint of the best evaluation");
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
 
 #include "job/loaded_model.h"
+#include "launch/command_line/command.h"
 #include "parallel/mesh_layout.h"
 #include "parallel/session.h"
 
@@ -20,11 +20,11 @@ struct ModelArguments {
   ComputeOptions compute;
 
   // --checkpoint (required), --best, --device and --json.
-  void add_to(CLI::App& command, const char* json_help);
+  void add_to(Command& command, const char* json_help);
   // --weights
-  void add_weights_to(CLI::App& command);
+  void add_weights_to(Command& command);
   // --tp; `divided` names the data that the replicas of the model share out: "lines".
-  void add_tp_to(CLI::App& command, const std::string& divided);
+  void add_tp_to(Command& command, const std::string& divided);
 
   // Called on all ranks. Under a launcher a watchdog enforces `budgets`; a process alone has no peers to wait for.
   Session open(const PhaseBudgets& budgets = {}) const;
@@ -34,7 +34,7 @@ struct ModelArguments {
 };
 
 // --best: of a run directory, the checkpoint of the best evaluation instead of the latest.
-void add_best_option(CLI::App& command, bool& best);
+void add_best_option(Command& command, bool& best);
 
 // Throws ConfigError with `hint` unless the model was trained for this task.
 void require_task(const LoadedModel& loaded, Task task, const std::string& hint);

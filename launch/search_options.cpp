@@ -6,7 +6,7 @@
 
 #include "base/config/reader.h"
 #include "base/error.h"
-#include "launch/help.h"
+#include "launch/command_line/help.h"
 
 namespace weft {
 namespace {
@@ -18,15 +18,15 @@ constexpr auto kShortForms =
 
 }  // namespace
 
-void SearchArguments::add_short_form(CLI::App& command, const std::string& option, const std::string& key,
+void SearchArguments::add_short_form(Command& command, const std::string& option, const std::string& key,
                                      const std::string& meaning) {
   command
-      .add_option_function<std::string>(
+      .add_word_option(
           option, [this, key](const std::string& value) { values_.push_back(key + "=" + value); }, meaning)
-      ->type_name("VALUE");
+      .type_name("VALUE");
 }
 
-void SearchArguments::add_to(CLI::App& command) {
+void SearchArguments::add_to(Command& command) {
   for (const ConfigDoc& doc : config_docs(defaults_)) {
     if (std::ranges::find(kShortForms, doc.key) == kShortForms.end()) continue;
     std::string option = "--" + doc.key;
@@ -34,13 +34,13 @@ void SearchArguments::add_to(CLI::App& command) {
     add_short_form(command, option, doc.key, doc.meaning);
   }
   command.add_option("--stop", stop_strings_, "End a text before the first occurrence of this string (repeatable)")
-      ->type_name("TEXT");
+      .type_name("TEXT");
   command
-      .add_option_function<std::vector<std::string>>(
+      .add_list_option(
           "--search",
           [this](const std::vector<std::string>& given) { values_.insert(values_.end(), given.begin(), given.end()); },
           "Set any field of the search: --search no_repeat_ngram=3 (repeatable)")
-      ->type_name("KEY=VALUE");
+      .type_name("KEY=VALUE");
 }
 
 bool SearchArguments::states(const std::string& key) const {

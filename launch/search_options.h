@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "generate/search/config.h"
+#include "launch/command_line/command.h"
 
 namespace weft {
 
@@ -14,9 +14,9 @@ class SearchArguments {
  public:
   explicit SearchArguments(const SearchConfig& defaults = {}) : defaults_(defaults) {}
 
-  void add_to(CLI::App& command);
+  void add_to(Command& command);
   // Adds another option that sets a field.
-  void add_short_form(CLI::App& command, const std::string& option, const std::string& key, const std::string& meaning);
+  void add_short_form(Command& command, const std::string& option, const std::string& key, const std::string& meaning);
 
   bool given() const { return !values_.empty() || !stop_strings_.empty(); }
   // The defaults, changed by the given options. If no method was given, a beam of more than one selects beam search, a

@@ -78,9 +78,9 @@ std::vector<int32_t> read_ids(const Tokenizer& tokenizer, std::string_view line,
 
 }  // namespace
 
-void TokenLines::add_to(CLI::App& command, const char* files_help) {
+void TokenLines::add_to(Command& command, const char* files_help) {
   tokenizer.add_to(command);
-  command.add_option("files", files, files_help)->type_name("FILE");
+  command.add_option("files", files, files_help).type_name("FILE");
   command.add_flag("--json", json, "One JSON object per line, with text and ids");
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "launch/command_line/command.h"
 #include "launch/tokenizer_option.h"
 
 namespace weft {
@@ -16,7 +16,7 @@ struct TokenLines {
   bool pieces = false;             // pieces are shown instead of ids, or beside them in JSON
   bool json = false;               // one object per line
 
-  void add_to(CLI::App& command, const char* files_help);
+  void add_to(Command& command, const char* files_help);
   // DataError that begins with the file, the line and, for ids, the column.
   void tokenize() const;
   void detokenize() const;

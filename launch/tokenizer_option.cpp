@@ -9,7 +9,7 @@
 #include "data/dataset/manifest.h"
 #include "data/tokenizer/trainer.h"
 #include "job/loaded_model.h"
-#include "launch/choice_option.h"
+#include "launch/command_line/choice_option.h"
 
 namespace weft {
 namespace {
@@ -47,13 +47,13 @@ TokenizerPtr load_from_checkpoint(const fs::path& path, TokenizerSide side) {
 
 }  // namespace
 
-void TokenizerArguments::add_to(CLI::App& command) {
+void TokenizerArguments::add_to(Command& command) {
   command
       .add_option(
           "--tokenizer", path,
           "A tokenizer's .json, a .tiktoken or .model file, or the directory of a dataset, a run or a checkpoint")
-      ->required()
-      ->type_name("PATH");
+      .required()
+      .type_name("PATH");
   add_choice_option(command, "--side", side, "Which of two tokenizers of a dataset or checkpoint: source or target",
                     "SIDE");
 }

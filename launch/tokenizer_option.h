@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <CLI/CLI.hpp>
 #include <array>
 #include <string>
 
 #include "base/config/fields.h"
 #include "data/tokenizer/tokenizer.h"
+#include "launch/command_line/command.h"
 
 namespace weft {
 
@@ -20,7 +20,7 @@ struct TokenizerArguments {
   std::string path;
   TokenizerSide side = TokenizerSide::Source;
 
-  void add_to(CLI::App& command);
+  void add_to(Command& command);
   // DataError that names the path; ConfigError if nothing at the path can hold a tokenizer.
   TokenizerPtr load() const;
 };

@@ -50,36 +50,33 @@ ExitCode bench(BenchArguments a) {
 
 }  // namespace
 
-void add_bench_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand(
+void add_bench_command(Command& app, Action& action) {
+  Command command = app.add_command(
       "bench",
       "Time training steps on synthetic data: compute, communication, waiting for data, optimizer, share of the "
       "measured peak. On many ranks under mpirun.");
   auto a = std::make_shared<BenchArguments>();
-  a->job.add_to(*command);
-  command->add_option("--steps", a->options.steps, "Measured steps")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1000000));
-  command->add_option("--warmup", a->options.warmup, "Steps before the measured ones")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 1000000));
-  command->add_option("--vocabulary", a->data.vocabulary, "Vocabulary size (default: the dataset's)")
-      ->check(CLI::Range(1, 1 << 24));
+  a->job.add_to(command);
+  command.add_option("--steps", a->options.steps, "Measured steps").show_default().between(1, 1000000);
+  command.add_option("--warmup", a->options.warmup, "Steps before the measured ones")
+      .show_default()
+      .between(0, 1000000);
+  command.add_option("--vocabulary", a->data.vocabulary, "Vocabulary size (default: the dataset's)")
+      .between(1, 1 << 24);
   command
-      ->add_option("--lengths", a->lengths,
-                   "Translation: file of sentence lengths, one line SOURCE_TOKENS TARGET_TOKENS per pair")
-      ->type_name("FILE");
-  command->add_option("--json", a->json, "Write all figures to this file")->type_name("FILE");
+      .add_option("--lengths", a->lengths,
+                  "Translation: file of sentence lengths, one line SOURCE_TOKENS TARGET_TOKENS per pair")
+      .type_name("FILE");
+  command.add_option("--json", a->json, "Write all figures to this file").type_name("FILE");
   // --no-ceiling is the former name: bench/cpu/compare.py also measures earlier programs, which accept only that name.
-  command->add_flag("--no-peak,--no-ceiling", a->no_peak, "Do not measure the peak");
-  command->add_flag("--operations", a->options.operations,
-                    "Afterwards, as many steps again with every operation timed");
-  command->footer("Named models (--model):\n" + describe_bench_jobs() +
-                  "Fields of any job can be changed: --set train.precision=bf16 --set batch.sequences=1\n"
-                  "The measured peak is the best of a sweep of large matrix products, measured in the same run with "
-                  "the same threads.\n"
-                  "bench/README.md explains every figure and every field of the JSON.");
-  command->callback([=, &action] { action = [=] { return bench(*a); }; });
+  command.add_flag("--no-peak,--no-ceiling", a->no_peak, "Do not measure the peak");
+  command.add_flag("--operations", a->options.operations, "Afterwards, as many steps again with every operation timed");
+  command.footer("Named models (--model):\n" + describe_bench_jobs() +
+                 "Fields of any job can be changed: --set train.precision=bf16 --set batch.sequences=1\n"
+                 "The measured peak is the best of a sweep of large matrix products, measured in the same run with "
+                 "the same threads.\n"
+                 "bench/README.md explains every figure and every field of the JSON.");
+  command.on_parsed([=, &action] { action = [=] { return bench(*a); }; });
 }
 
 }  // namespace weft

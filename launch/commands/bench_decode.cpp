@@ -6,7 +6,7 @@
 #include "bench/decode_bench.h"
 #include "job/named_jobs.h"
 #include "launch/build_info.h"
-#include "launch/choice_option.h"
+#include "launch/command_line/choice_option.h"
 #include "launch/commands.h"
 #include "launch/job_options.h"
 #include "launch/revision.h"
@@ -42,27 +42,27 @@ ExitCode bench_decode(BenchDecodeArguments a) {
 
 }  // namespace
 
-void add_bench_decode_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand(
+void add_bench_decode_command(Command& app, Action& action) {
+  Command command = app.add_command(
       "bench-decode", "Time generation by a language model with random weights, and the machine's memory bandwidth.");
   auto a = std::make_shared<BenchDecodeArguments>();
   const auto number = [&](const char* option, int64_t& value, const char* meaning) {
-    command->add_option(option, value, meaning)->capture_default_str()->check(CLI::Range(1, 1000000));
+    command.add_option(option, value, meaning).show_default().between(1, 1000000);
   };
-  command->add_option("--model", a->model, "A named model")->type_name("NAME")->capture_default_str();
-  add_set_option(*command, a->overrides);
+  command.add_option("--model", a->model, "A named model").type_name("NAME").show_default();
+  add_set_option(command, a->overrides);
   number("--new-tokens", a->options.new_tokens, "Tokens to generate per text");
   number("--prompt-tokens", a->options.prompt, "Tokens per prompt");
   number("--batch", a->options.batch, "Texts generated at once");
   number("--beam", a->options.beam, "Hypotheses per text; 1: greedy");
   number("--repeats", a->options.repeats, "Measured runs, after one warm-up");
-  add_weights_option(*command, a->options.weights);
-  command->add_flag("--no-bandwidth", a->no_bandwidth, "Do not measure the memory bandwidth");
-  command->add_flag("--operations", a->options.operations, "Afterwards, one more run with every operation timed");
-  command->add_option("--json", a->json, "Write all figures to this file")->type_name("FILE");
-  command->footer("  weft bench-decode --batch 8 --weights int8\n\nModels:\n" + describe_bench_jobs() +
-                  "bench/README.md explains every figure.");
-  command->callback([=, &action] { action = [=] { return bench_decode(*a); }; });
+  add_weights_option(command, a->options.weights);
+  command.add_flag("--no-bandwidth", a->no_bandwidth, "Do not measure the memory bandwidth");
+  command.add_flag("--operations", a->options.operations, "Afterwards, one more run with every operation timed");
+  command.add_option("--json", a->json, "Write all figures to this file").type_name("FILE");
+  command.footer("  weft bench-decode --batch 8 --weights int8\n\nModels:\n" + describe_bench_jobs() +
+                 "bench/README.md explains every figure.");
+  command.on_parsed([=, &action] { action = [=] { return bench_decode(*a); }; });
 }
 
 }  // namespace weft

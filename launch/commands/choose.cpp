@@ -26,20 +26,20 @@ ExitCode choose(const ChooseArguments& a) {
 
 }  // namespace
 
-void add_choose_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("choose", "Multiple-choice accuracy of a language model (HellaSwag format).");
+void add_choose_command(Command& app, Action& action) {
+  Command command = app.add_command("choose", "Multiple-choice accuracy of a language model (HellaSwag format).");
   auto a = std::make_shared<ChooseArguments>();
-  command->footer(
+  command.footer(
       "  weft choose hellaswag_val.jsonl --checkpoint runs/NAME\n"
       "One question per line: {\"ctx\": \"...\", \"endings\": [\"...\", \"...\"], \"label\": 0}. Under MPI the ranks "
       "divide\n"
       "the questions.");
-  command->add_option("questions", a->questions, "Questions, one JSON object per line (may be gzipped)")
-      ->required()
-      ->type_name("FILE");
-  a->model.add_to(*command, "One JSON object on standard output");
-  a->model.add_tp_to(*command, "questions");
-  command->callback([=, &action] { action = [=] { return choose(*a); }; });
+  command.add_option("questions", a->questions, "Questions, one JSON object per line (may be gzipped)")
+      .required()
+      .type_name("FILE");
+  a->model.add_to(command, "One JSON object on standard output");
+  a->model.add_tp_to(command, "questions");
+  command.on_parsed([=, &action] { action = [=] { return choose(*a); }; });
 }
 
 }  // namespace weft

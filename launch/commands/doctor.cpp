@@ -83,12 +83,12 @@ ExitCode doctor() {
 
 }  // namespace
 
-void add_doctor_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("doctor", "Show what this machine and this build support.");
-  command->footer(
+void add_doctor_command(Command& app, Action& action) {
+  Command command = app.add_command("doctor", "Show what this machine and this build support.");
+  command.footer(
       "Under a launcher it starts MPI and lists the threads and processors of each rank:\n"
       "  mpirun -np 2 --bind-to none weft doctor");
-  command->callback([&action] { action = doctor; });
+  command.on_parsed([&action] { action = doctor; });
 }
 
 }  // namespace weft

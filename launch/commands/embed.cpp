@@ -51,20 +51,20 @@ ExitCode embed(const EmbedArguments& a) {
 
 }  // namespace
 
-void add_embed_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand(
+void add_embed_command(Command& app, Action& action) {
+  Command command = app.add_command(
       "embed",
       "A vector for each line of standard input, the mean of its tokens' last hidden states. Prints the cosine "
       "similarities of all pairs.");
   auto a = std::make_shared<EmbedArguments>();
-  command->footer(
+  command.footer(
       "  printf 'a red boat\\na blue ship\\nthe king\\n' | weft embed --checkpoint runs/NAME\n"
       "  weft embed --checkpoint runs/NAME --out vectors.h5 <lines.txt\n"
       "The file has /vectors (f32, lines x width) and /similarities (f64, lines x lines).");
-  a->model.add_to(*command, "One JSON object per line, with its text and vector, on standard output");
-  command->add_flag("--tokens", a->tokens, "Average token embeddings instead of hidden states");
-  command->add_option("--out", a->out, "HDF5 file to write vectors and similarities to")->type_name("FILE");
-  command->callback([=, &action] { action = [=] { return embed(*a); }; });
+  a->model.add_to(command, "One JSON object per line, with its text and vector, on standard output");
+  command.add_flag("--tokens", a->tokens, "Average token embeddings instead of hidden states");
+  command.add_option("--out", a->out, "HDF5 file to write vectors and similarities to").type_name("FILE");
+  command.on_parsed([=, &action] { action = [=] { return embed(*a); }; });
 }
 
 }  // namespace weft

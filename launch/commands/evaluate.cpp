@@ -4,7 +4,7 @@
 #include "base/output.h"
 #include "evaluate/evaluation.h"
 #include "job/dataset_checks.h"
-#include "launch/choice_option.h"
+#include "launch/command_line/choice_option.h"
 #include "launch/commands.h"
 #include "launch/job_options.h"
 #include "launch/metric_options.h"
@@ -57,34 +57,34 @@ ExitCode evaluate(const EvaluateArguments& a) {
 
 }  // namespace
 
-void add_evaluate_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand(
+void add_evaluate_command(Command& app, Action& action) {
+  Command command = app.add_command(
       "evaluate", "Perplexity of a split; for translation models also BLEU, chrF and the other metrics.");
   auto a = std::make_shared<EvaluateArguments>();
-  command->footer(
+  command.footer(
       "  weft evaluate job.yaml --split valid\n"
       "  weft evaluate --checkpoint runs/NAME --best --beam 4 --bleu lowercase=true --json\n\n" +
       a->search.help() + "\n" + metrics_help());
-  a->job.add_to(*command);
-  command->get_option("job")->required(false);
-  a->model.add_to(*command, "One JSON object on standard output");
-  command->get_option("--checkpoint")->required(false);
-  a->model.add_weights_to(*command);
-  a->model.add_tp_to(*command, "split");
-  add_choice_of<DataSplit>(*command, "--split", a->options.split,
+  a->job.add_to(command);
+  command.option("job").required(false);
+  a->model.add_to(command, "One JSON object on standard output");
+  command.option("--checkpoint").required(false);
+  a->model.add_weights_to(command);
+  a->model.add_tp_to(command, "split");
+  add_choice_of<DataSplit>(command, "--split", a->options.split,
                            "train, valid or test; default: test, or valid if there is no test", "SPLIT");
   command
-      ->add_option("--stride", a->options.perplexity.stride,
-                   "Language models: tokens from one window to the next; 0: the context length")
-      ->check(CLI::NonNegativeNumber);
+      .add_option("--stride", a->options.perplexity.stride,
+                  "Language models: tokens from one window to the next; 0: the context length")
+      .not_negative();
   command
-      ->add_option("--max-sequences", a->options.perplexity.max_sequences,
-                   "Evaluate only the first N windows or pairs; 0: all")
-      ->check(CLI::NonNegativeNumber);
-  a->search.add_to(*command);
-  a->metrics.add_to(*command);
-  command->add_option("--translations", a->translations, "File to write the translations to")->type_name("FILE");
-  command->callback([=, &action] { action = [=] { return evaluate(*a); }; });
+      .add_option("--max-sequences", a->options.perplexity.max_sequences,
+                  "Evaluate only the first N windows or pairs; 0: all")
+      .not_negative();
+  a->search.add_to(command);
+  a->metrics.add_to(command);
+  command.add_option("--translations", a->translations, "File to write the translations to").type_name("FILE");
+  command.on_parsed([=, &action] { action = [=] { return evaluate(*a); }; });
 }
 
 }  // namespace weft

@@ -20,19 +20,17 @@ nlohmann::ordered_json origin() {
 
 }  // namespace
 
-void add_import_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand(
+void add_import_command(Command& app, Action& action) {
+  Command command = app.add_command(
       "import-hf", "Import a GPT-2 in Hugging Face's format as a checkpoint that can be finetuned, evaluated, ...");
-  command->footer(
+  command.footer(
       "  weft import-hf gpt2 models/gpt2 && weft generate --checkpoint models/gpt2 --prompt 'In a hole'\n"
       "DIR has config.json, model.safetensors (or its shards and their index), and tokenizer.json or vocab.json and\n"
       "merges.txt. Options that weft's model does not have are refused by name (docs/huggingface.md).");
   auto directory = std::make_shared<std::string>(), out = std::make_shared<std::string>();
-  command->add_option("directory", *directory, "Directory that save_pretrained() wrote")->required()->type_name("DIR");
-  command->add_option("out", *out, "The checkpoint directory to write; it must not exist")
-      ->required()
-      ->type_name("DIR");
-  command->callback([=, &action] {
+  command.add_option("directory", *directory, "Directory that save_pretrained() wrote").required().type_name("DIR");
+  command.add_option("out", *out, "The checkpoint directory to write; it must not exist").required().type_name("DIR");
+  command.on_parsed([=, &action] {
     action = [=] {
       import_gpt2(*directory, *out, origin());
       log_info("{}: the checkpoint of {}", *out, *directory);
@@ -41,26 +39,26 @@ void add_import_command(CLI::App& app, Action& action) {
   });
 }
 
-void add_export_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand(
+void add_export_command(Command& app, Action& action) {
+  Command command = app.add_command(
       "export-hf",
       "Export a checkpoint in Hugging Face's format: a GPT as GPT-2, a translation model as MarianMT where it fits.");
-  command->footer(
+  command.footer(
       "  weft export-hf runs/NAME --best exported\n"
       "  python -c \"from transformers import pipeline; print(pipeline('text-generation', 'exported')('In a hole'))\"");
   auto checkpoint = std::make_shared<std::string>(), out = std::make_shared<std::string>();
   auto dtype = std::make_shared<std::string>();
   auto best = std::make_shared<bool>(false), adapter = std::make_shared<bool>(false);
-  command->add_option("checkpoint", *checkpoint, "Checkpoint, or run directory (its latest checkpoint)")
-      ->required()
-      ->type_name("DIR");
-  command->add_option("out", *out, "The directory to write; it must not exist")->required()->type_name("DIR");
-  command->add_option("--dtype", *dtype, "Type of the weights (default: f32, or bf16 if they were imported as bf16)")
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember({"f32", "bf16"}));
-  add_best_option(*command, *best);
-  command->add_flag("--adapter", *adapter, "Only the adapters of a run with lora, in the format of peft");
-  command->callback([=, &action] {
+  command.add_option("checkpoint", *checkpoint, "Checkpoint, or run directory (its latest checkpoint)")
+      .required()
+      .type_name("DIR");
+  command.add_option("out", *out, "The directory to write; it must not exist").required().type_name("DIR");
+  command.add_option("--dtype", *dtype, "Type of the weights (default: f32, or bf16 if they were imported as bf16)")
+      .type_name("FORMAT")
+      .one_of({"f32", "bf16"});
+  add_best_option(command, *best);
+  command.add_flag("--adapter", *adapter, "Only the adapters of a run with lora, in the format of peft");
+  command.on_parsed([=, &action] {
     action = [=] {
       std::optional<StoredType> stored;
       if (!dtype->empty()) stored = *dtype == "bf16" ? StoredType::BF16 : StoredType::F32;

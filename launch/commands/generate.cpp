@@ -66,34 +66,34 @@ ExitCode generate(const GenerateArguments& a) {
 
 }  // namespace
 
-void add_generate_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand(
+void add_generate_command(Command& app, Action& action) {
+  Command command = app.add_command(
       "generate",
       "Continue prompts with a language model. On a terminal, asks for them, and shows a text while it grows.");
   auto a = std::make_shared<GenerateArguments>();
-  command->footer(
+  command.footer(
       "  weft generate --checkpoint runs/NAME --prompt 'Once upon a time' --temperature 0.8 --top-k 200 --n-best 3\n"
       "  weft generate --checkpoint runs/NAME --prompts questions.txt --beam 5 --no-repeat-ngram 3 --stop '###' "
       "--json\n"
       "  weft generate --checkpoint runs/NAME --prompt 'The capital of France is' --candidates 10\n\n" +
       a->search.help());
-  a->model.add_to(*command, "One JSON object per text");
-  a->model.add_weights_to(*command);
-  a->search.add_to(*command);
-  CLI::Option* prompt = command->add_option("--prompt", a->prompts,
-                                            "Text to continue (repeatable). Without one a terminal is asked for lines "
-                                            "until Ctrl-D; elsewhere, and for an empty one: a document from its "
-                                            "beginning");
-  command->add_option("--prompts", a->prompt_file, "File with one prompt per line; -: standard input")
-      ->excludes(prompt)
-      ->type_name("FILE");
-  command->add_flag("--specials", a->specials, "Read the names of special tokens in a prompt as those tokens");
+  a->model.add_to(command, "One JSON object per text");
+  a->model.add_weights_to(command);
+  a->search.add_to(command);
+  Option prompt = command.add_option("--prompt", a->prompts,
+                                     "Text to continue (repeatable). Without one a terminal is asked for lines "
+                                     "until Ctrl-D; elsewhere, and for an empty one: a document from its "
+                                     "beginning");
+  command.add_option("--prompts", a->prompt_file, "File with one prompt per line; -: standard input")
+      .excludes(prompt)
+      .type_name("FILE");
+  command.add_flag("--specials", a->specials, "Read the names of special tokens in a prompt as those tokens");
   command
-      ->add_option("--candidates", a->candidates,
-                   "Instead of generating, show the N most probable next tokens with their probabilities")
-      ->check(CLI::PositiveNumber);
-  a->search.add_short_form(*command, "--max-tokens", "max_length_extra", "Maximum number of tokens to generate");
-  command->callback([=, &action] { action = [=] { return generate(*a); }; });
+      .add_option("--candidates", a->candidates,
+                  "Instead of generating, show the N most probable next tokens with their probabilities")
+      .positive();
+  a->search.add_short_form(command, "--max-tokens", "max_length_extra", "Maximum number of tokens to generate");
+  command.on_parsed([=, &action] { action = [=] { return generate(*a); }; });
 }
 
 }  // namespace weft

@@ -61,11 +61,11 @@ ExitCode inspect(const InspectArguments& a) {
 
 }  // namespace
 
-void add_inspect_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand(
+void add_inspect_command(Command& app, Action& action) {
+  Command command = app.add_command(
       "inspect",
       "Show a dataset, a checkpoint, a tokenizer, a job's model as a tree, or what a folder holds of these.");
-  command->footer(
+  command.footer(
       "  weft inspect job.yaml --set model.width=256\n"
       "  weft inspect prepared/my-text --verify\n"
       "  weft inspect prepared/my-text --show 3 --from 100\n"
@@ -73,27 +73,26 @@ void add_inspect_command(CLI::App& app, Action& action) {
       "  weft inspect runs/NAME/checkpoints/step-00001000");
   auto a = std::make_shared<InspectArguments>();
   command
-      ->add_option("path", a->path,
-                   "Directory of datasets, runs or checkpoints, or of one; a tokenizer's .json; a job's .yaml")
-      ->required()
-      ->type_name("PATH");
-  add_set_option(*command, a->overrides);
-  command->add_flag("--verify", a->verify, "Read everything and verify the checksums");
-  command->add_flag("--job", a->with_job, "With a checkpoint: also the resolved job that it was trained with");
-  CLI::Option* show =
-      command->add_option("--show", a->shown.count, "With a dataset: N documents or pairs of each split")
-          ->check(CLI::PositiveNumber)
-          ->type_name("N");
-  command->add_option("--from", a->shown.from, "The first record that --show shows; 0 is a split's first")
-      ->check(CLI::NonNegativeNumber)
-      ->needs(show)
-      ->type_name("K");
-  command->add_option("--tokens", a->shown.tokens, "Tokens that --show shows of each text at most; 0: all")
-      ->check(CLI::NonNegativeNumber)
-      ->needs(show)
-      ->type_name("N");
-  add_statistics_options(*command, a->statistics, *show);
-  command->callback([=, &action] { action = [=] { return inspect(*a); }; });
+      .add_option("path", a->path,
+                  "Directory of datasets, runs or checkpoints, or of one; a tokenizer's .json; a job's .yaml")
+      .required()
+      .type_name("PATH");
+  add_set_option(command, a->overrides);
+  command.add_flag("--verify", a->verify, "Read everything and verify the checksums");
+  command.add_flag("--job", a->with_job, "With a checkpoint: also the resolved job that it was trained with");
+  Option show = command.add_option("--show", a->shown.count, "With a dataset: N documents or pairs of each split")
+                    .positive()
+                    .type_name("N");
+  command.add_option("--from", a->shown.from, "The first record that --show shows; 0 is a split's first")
+      .not_negative()
+      .needs(show)
+      .type_name("K");
+  command.add_option("--tokens", a->shown.tokens, "Tokens that --show shows of each text at most; 0: all")
+      .not_negative()
+      .needs(show)
+      .type_name("N");
+  add_statistics_options(command, a->statistics, show);
+  command.on_parsed([=, &action] { action = [=] { return inspect(*a); }; });
 }
 
 }  // namespace weft

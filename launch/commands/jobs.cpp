@@ -22,9 +22,9 @@ ExitCode list_jobs(const fs::path& configs) {
 
 }  // namespace
 
-void add_jobs_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("jobs", "List the jobs that come with weft, or print one to be copied.");
-  command->footer(
+void add_jobs_command(Command& app, Action& action) {
+  Command command = app.add_command("jobs", "List the jobs that come with weft, or print one to be copied.");
+  command.footer(
       "  weft jobs\n"
       "  weft jobs sample-translation > job.yaml\n"
       "  weft prepare job.yaml\n"
@@ -32,8 +32,8 @@ void add_jobs_command(CLI::App& app, Action& action) {
       "works in\n"
       "any folder; datasets and runs are made in the folder in which weft is started.");
   auto name = std::make_shared<std::string>();
-  command->add_option("name", *name, "The job to print")->type_name(kJobName);
-  command->callback([=, &action] {
+  command.add_option("name", *name, "The job to print").type_name(kJobName);
+  command.on_parsed([=, &action] {
     action = [=] {
       const fs::path configs = shipped_configs(fs::read_symlink("/proc/self/exe"));
       if (name->empty()) return list_jobs(configs);

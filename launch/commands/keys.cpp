@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/output.h"
 #include "job/job.h"
+#include "launch/command_line/help.h"
 #include "launch/commands.h"
-#include "launch/help.h"
 
 namespace weft {
 namespace {
@@ -32,11 +32,11 @@ ExitCode print_keys(const std::string& wanted) {
 
 }  // namespace
 
-void add_keys_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("keys", "List the keys of a job: default, allowed values, meaning.");
+void add_keys_command(Command& app, Action& action) {
+  Command command = app.add_command("keys", "List the keys of a job: default, allowed values, meaning.");
   auto wanted = std::make_shared<std::string>();
-  command->add_option("key", *wanted, "Only this section or key: weft keys model.dropout")->type_name("KEY");
-  command->callback([=, &action] { action = [=] { return print_keys(*wanted); }; });
+  command.add_option("key", *wanted, "Only this section or key: weft keys model.dropout").type_name("KEY");
+  command.on_parsed([=, &action] { action = [=] { return print_keys(*wanted); }; });
 }
 
 }  // namespace weft

@@ -8,28 +8,25 @@
 
 namespace weft {
 
-void add_manual_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("manual", "Print the manual page: every command with its options.");
-  command->footer(
+void add_manual_command(Command& app, Action& action) {
+  Command command = app.add_command("manual", "Print the manual page: every command with its options.");
+  command.footer(
       "  weft manual | man -l -\n"
       "An installed weft has it in share/man: man weft.");
-  command->callback(
-      [&app, &action] { action = [&app] { return print(manual_page(app, weft_version())), ExitCode::Done; }; });
+  command.on_parsed(
+      [=, &action] { action = [=] { return print(manual_page(app.app(), weft_version())), ExitCode::Done; }; });
 }
 
-void add_completion_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("completion", "Print a script that completes weft's command line in a shell.");
-  command->footer(
+void add_completion_command(Command& app, Action& action) {
+  Command command = app.add_command("completion", "Print a script that completes weft's command line in a shell.");
+  command.footer(
       "  source <(weft completion bash)\n"
       "An installed weft has the scripts of both shells in share/, where the shells look for them.");
   auto shell = std::make_shared<std::string>();
-  command->add_option("shell", *shell, "The shell")
-      ->required()
-      ->type_name("SHELL")
-      ->check(CLI::IsMember({"bash", "zsh"}));
-  command->callback([=, &app, &action] {
-    action = [=, &app] {
-      print(*shell == "bash" ? bash_completion(app) : zsh_completion(app));
+  command.add_option("shell", *shell, "The shell").required().type_name("SHELL").one_of({"bash", "zsh"});
+  command.on_parsed([=, &action] {
+    action = [=] {
+      print(*shell == "bash" ? bash_completion(app.app()) : zsh_completion(app.app()));
       return ExitCode::Done;
     };
   });

@@ -4,8 +4,8 @@
 
 #include "base/files.h"
 #include "base/output.h"
+#include "launch/command_line/help.h"
 #include "launch/commands.h"
-#include "launch/help.h"
 #include "launch/job_options.h"
 #include "plan/prediction_report.h"
 #include "plan/step_plan_report.h"
@@ -59,41 +59,39 @@ ExitCode plan(const PlanArguments& a) {
 
 }  // namespace
 
-void add_plan_command(CLI::App& app, Action& action) {
-  CLI::App* command =
-      app.add_subcommand("plan", "Memory, FLOPs and traffic per rank of a job's largest step, without a device.");
+void add_plan_command(Command& app, Action& action) {
+  Command command =
+      app.add_command("plan", "Memory, FLOPs and traffic per rank of a job's largest step, without a device.");
   auto a = std::make_shared<PlanArguments>();
-  a->job.add_to(*command);
-  command->add_option("--layout", a->layout, "Replicas x ranks per replica, such as 64x8 (default: 1 x parallel.tp)")
-      ->type_name("DPxTP");
-  command->add_option("--ranks", a->ranks, "Number of ranks to start the job with: all their layouts, one per line")
-      ->check(CLI::PositiveNumber);
-  add_renamed_option(*command, "--sweep", "--ranks");
-  command->add_option("--threads", a->threads, "Threads per rank on a CPU; some workspaces grow with them")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  CLI::Option* device = command->add_option("--device", a->device, "Predict the step's time on such a device")
-                            ->type_name("NAME:{" + device_names(",") + "}");
-  command->add_option("--nodes", a->nodes, "All layouts of N nodes with 8 devices each, fastest first")
-      ->check(CLI::PositiveNumber)
-      ->needs(device);
-  command->add_option("--memory", a->rank.memory_gib, "GiB per rank; layouts that need more are marked")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--teraflops", a->rank.teraflops, "TFLOP/s that a rank reaches, to estimate the seconds per step")
-      ->check(CLI::PositiveNumber);
+  a->job.add_to(command);
+  command.add_option("--layout", a->layout, "Replicas x ranks per replica, such as 64x8 (default: 1 x parallel.tp)")
+      .type_name("DPxTP");
+  command.add_option("--ranks", a->ranks, "Number of ranks to start the job with: all their layouts, one per line")
+      .positive();
+  add_renamed_option(command, "--sweep", "--ranks");
+  command.add_option("--threads", a->threads, "Threads per rank on a CPU; some workspaces grow with them")
+      .positive()
+      .show_default();
+  Option device = command.add_option("--device", a->device, "Predict the step's time on such a device")
+                      .type_name("NAME:{" + device_names(",") + "}");
+  command.add_option("--nodes", a->nodes, "All layouts of N nodes with 8 devices each, fastest first")
+      .positive()
+      .needs(device);
+  command.add_option("--memory", a->rank.memory_gib, "GiB per rank; layouts that need more are marked").positive();
+  command.add_option("--teraflops", a->rank.teraflops, "TFLOP/s that a rank reaches, to estimate the seconds per step")
+      .positive();
   command
-      ->add_option("--bandwidth", a->rank.gigabytes_per_second,
-                   "GB/s between neighbouring ranks, for the same estimate")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--json", a->json, "Also write the figures to this file")->type_name("FILE");
-  command->footer(
+      .add_option("--bandwidth", a->rank.gigabytes_per_second, "GB/s between neighbouring ranks, for the same estimate")
+      .positive();
+  command.add_option("--json", a->json, "Also write the figures to this file").type_name("FILE");
+  command.footer(
       "weft plan configs/gpt/gpt2-124m.yaml --ranks 8 --memory 80\n"
       "weft plan --model gpt2-1558m --set train.precision=bf16 --set batch.sequences=512 --device h100 --nodes 8\n"
       "Peak: the most memory that the tensors of a rank take at once, without the copy of weights and moments that a\n"
       "save writes from. Activations: what a micro-batch's forward pass keeps for backward. Workspace: temporary\n"
       "tensors, including gradients of activations. Seconds: an estimate without overlap of computation and\n"
       "communication; real steps are faster by whatever overlaps.");
-  command->callback([=, &action] { action = [=] { return plan(*a); }; });
+  command.on_parsed([=, &action] { action = [=] { return plan(*a); }; });
 }
 
 }  // namespace weft

@@ -55,9 +55,9 @@ ExitCode prepare_on_ranks(const JobArguments& arguments, int threads, bool force
 
 }  // namespace
 
-void add_prepare_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("prepare", "Prepare the job's dataset: tokenise text into HDF5 shards.");
-  command->footer(
+void add_prepare_command(Command& app, Action& action) {
+  Command command = app.add_command("prepare", "Prepare the job's dataset: tokenise text into HDF5 shards.");
+  command.footer(
       "Reads only the `data` and tokenizer sections of the job and writes `data.directory`, which appears when it is\n"
       "complete. An up-to-date dataset is left as it is; if the text or the settings have changed, it is only "
       "replaced\n"
@@ -67,11 +67,11 @@ void add_prepare_command(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<JobArguments>();
   auto threads = std::make_shared<int>(0);
   auto force = std::make_shared<bool>(false);
-  arguments->add_to(*command);
-  command->add_option("--threads", *threads,
-                      "Tokenising threads per rank; 0: its share of the cores. The result does not depend on it");
-  command->add_flag("--force", *force, "Replace a dataset that was made from other text or settings");
-  command->callback([=, &action] { action = [=] { return prepare_on_ranks(*arguments, *threads, *force); }; });
+  arguments->add_to(command);
+  command.add_option("--threads", *threads,
+                     "Tokenising threads per rank; 0: its share of the cores. The result does not depend on it");
+  command.add_flag("--force", *force, "Replace a dataset that was made from other text or settings");
+  command.on_parsed([=, &action] { action = [=] { return prepare_on_ranks(*arguments, *threads, *force); }; });
 }
 
 }  // namespace weft

@@ -61,26 +61,26 @@ ExitCode rescore_files(const RescoreArguments& a) {
 
 }  // namespace
 
-void add_rescore_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand(
+void add_rescore_command(Command& app, Action& action) {
+  Command command = app.add_command(
       "rescore", "Log-probability and score of given translations under a translation model, one line per pair.");
   auto a = std::make_shared<RescoreArguments>();
-  command->footer(
+  command.footer(
       "  weft rescore source.txt translations.txt --checkpoint runs/NAME --length-penalty 0.6\n"
       "Prints, separated by tabs: log P(translation | source) (natural logarithm), the score that a search ranks by\n"
       "(the log-probability over the length penalty, end token included) and the number of tokens. --json adds the\n"
       "tokens and the log-probability of each. The only translation of an empty source is the empty one.\n");
-  command->add_option("sources", a->sources, "Text, one sentence per line (may be gzipped); -: standard input")
-      ->required()
-      ->type_name("FILE");
-  command->add_option("translations", a->translations, "Their translations, line by line; -: standard input")
-      ->required()
-      ->type_name("FILE");
-  a->search.add_short_form(*command, "--length-penalty", "length_penalty", "alpha of the length penalty in the score");
-  a->search.add_short_form(*command, "--penalty-form", "penalty_form",
+  command.add_option("sources", a->sources, "Text, one sentence per line (may be gzipped); -: standard input")
+      .required()
+      .type_name("FILE");
+  command.add_option("translations", a->translations, "Their translations, line by line; -: standard input")
+      .required()
+      .type_name("FILE");
+  a->search.add_short_form(command, "--length-penalty", "length_penalty", "alpha of the length penalty in the score");
+  a->search.add_short_form(command, "--penalty-form", "penalty_form",
                            "power: score / len^alpha; gnmt: score / ((5 + len) / 6)^alpha");
-  a->lines.add_to(*command);
-  command->callback([=, &action] { action = [=] { return rescore_files(*a); }; });
+  a->lines.add_to(command);
+  command.on_parsed([=, &action] { action = [=] { return rescore_files(*a); }; });
 }
 
 }  // namespace weft

@@ -37,39 +37,37 @@ ExitCode score(const ScoreArguments& a) {
 
 }  // namespace
 
-void add_score_command(CLI::App& app, Action& action) {
-  CLI::App* command =
-      app.add_subcommand("score", "BLEU, chrF and other metrics of text files, with intervals and comparisons.");
+void add_score_command(Command& app, Action& action) {
+  Command command =
+      app.add_command("score", "BLEU, chrF and other metrics of text files, with intervals and comparisons.");
   auto a = std::make_shared<ScoreArguments>();
-  command->footer(
+  command.footer(
       "  weft score --hypotheses out.txt --reference ref.txt\n"
       "  weft translate --checkpoint runs/NAME <src.txt | weft score --reference ref.txt --metrics bleu chrf++ ter\n"
       "  weft score --hypotheses old.txt --hypotheses new.txt --reference a.txt --reference b.txt --paired-bs\n\n" +
       metrics_help());
   command
-      ->add_option("--hypotheses", a->hypotheses,
-                   "Translations of a system, one per line (may be gzipped; repeatable); -: standard input")
-      ->type_name("FILE")
-      ->allow_extra_args(false)
-      ->capture_default_str();
-  command->add_option("--reference", a->references, "Reference translations, line by line (repeatable)")
-      ->type_name("FILE")
-      ->allow_extra_args(false)
-      ->required();
-  command->add_option("--metrics", a->metrics, "One or more of the metrics below")
-      ->type_name("METRIC")
-      ->capture_default_str();
-  a->settings.add_to(*command);
-  CLI::Option* confidence = command->add_flag(
+      .add_option("--hypotheses", a->hypotheses,
+                  "Translations of a system, one per line (may be gzipped; repeatable); -: standard input")
+      .type_name("FILE")
+      .one_value_each()
+      .show_default();
+  command.add_option("--reference", a->references, "Reference translations, line by line (repeatable)")
+      .type_name("FILE")
+      .one_value_each()
+      .required();
+  command.add_option("--metrics", a->metrics, "One or more of the metrics below").type_name("METRIC").show_default();
+  a->settings.add_to(command);
+  Option confidence = command.add_flag(
       "--confidence,--paired-bs", a->confidence,
       "Mean and 95 % interval by bootstrap; with several systems also a paired test of each against the first");
-  command->add_option("--samples", a->bootstrap.samples, "Bootstrap samples")
-      ->check(CLI::Range(int64_t{1}, int64_t{10'000'000}))
-      ->needs(confidence)
-      ->capture_default_str();
-  command->add_option("--seed", a->bootstrap.seed, "Bootstrap seed")->needs(confidence)->capture_default_str();
-  command->add_flag("--json", a->json, "JSON in sacreBLEU's format on standard output");
-  command->callback([=, &action] { action = [=] { return score(*a); }; });
+  command.add_option("--samples", a->bootstrap.samples, "Bootstrap samples")
+      .between(1, 10'000'000)
+      .needs(confidence)
+      .show_default();
+  command.add_option("--seed", a->bootstrap.seed, "Bootstrap seed").needs(confidence).show_default();
+  command.add_flag("--json", a->json, "JSON in sacreBLEU's format on standard output");
+  command.on_parsed([=, &action] { action = [=] { return score(*a); }; });
 }
 
 }  // namespace weft

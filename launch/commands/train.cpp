@@ -67,10 +67,10 @@ ExitCode train(const JobArguments& arguments, const std::string& resume) {
 
 }  // namespace
 
-void add_train_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand(
+void add_train_command(Command& app, Action& action) {
+  Command command = app.add_command(
       "train", "Train a job, on many ranks under mpirun or srun. Rerun, it resumes from its last checkpoint.");
-  command->footer(
+  command.footer(
       "  mpirun -np 2 --bind-to none weft train job.yaml\n"
       "  weft train job.yaml --set train.max_steps=100 --set name=short\n"
       "Writes checkpoints/ and metrics.jsonl to the job's run directory (runs/NAME). On SIGUSR1 or SIGTERM to mpirun\n"
@@ -79,11 +79,11 @@ void add_train_command(CLI::App& app, Action& action) {
       "The keys of a job: weft keys [SECTION].");
   auto arguments = std::make_shared<JobArguments>();
   auto resume = std::make_shared<std::string>("auto");
-  arguments->add_to(*command);
+  arguments->add_to(command);
   command
-      ->add_option("--resume", *resume, "auto: the run's latest valid checkpoint; never: from scratch; or a checkpoint")
-      ->type_name("auto|never|DIR");
-  command->callback([=, &action] { action = [=] { return train(*arguments, *resume); }; });
+      .add_option("--resume", *resume, "auto: the run's latest valid checkpoint; never: from scratch; or a checkpoint")
+      .type_name("auto|never|DIR");
+  command.on_parsed([=, &action] { action = [=] { return train(*arguments, *resume); }; });
 }
 
 }  // namespace weft

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "generate/line_translation.h"
-#include "launch/choice_option.h"
+#include "launch/command_line/choice_option.h"
 #include "launch/commands.h"
 #include "launch/line_files.h"
 #include "launch/line_options.h"
@@ -72,30 +72,29 @@ ExitCode translate(const TranslateArguments& a) {
 
 }  // namespace
 
-void add_translate_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand(
+void add_translate_command(Command& app, Action& action) {
+  Command command = app.add_command(
       "translate", "Translate text line by line as it arrives: line n of the output translates line n of the input.");
   auto a = std::make_shared<TranslateArguments>();
-  command->footer(
+  command.footer(
       "  echo 'Tomorrow I will buy two old houses.' | weft translate --checkpoint runs/NAME --beam 5\n"
       "  weft translate sentences.txt.gz --checkpoint runs/NAME --temperature 0.8 --top-p 0.9 --seed 2 --n-best 3\n"
       "  mpirun -np 4 weft translate sentences.txt --checkpoint runs/NAME >translations.txt\n"
       "Line breaks within a translation are printed as spaces. A blank line has an empty translation. With --n-best\n"
       "above 1 the output is INDEX ||| TEXT ||| SCORE, where INDEX counts input lines from 0.\n\n" +
       a->search.help());
-  command->add_option("input", a->input, "Text, one sentence per line (may be gzipped); none or -: standard input")
-      ->type_name("FILE");
-  a->search.add_to(*command);
-  command->add_option("--prefix", a->prefixes, "File with a prefix for each translation, one per line")
-      ->type_name("FILE");
-  a->lines.add_to(*command);
-  command->add_flag("--interactive", a->interactive,
-                    "Translate and flush every line by itself (default on a terminal)");
-  add_choice_option(*command, "--long-lines", a->long_lines,
+  command.add_option("input", a->input, "Text, one sentence per line (may be gzipped); none or -: standard input")
+      .type_name("FILE");
+  a->search.add_to(command);
+  command.add_option("--prefix", a->prefixes, "File with a prefix for each translation, one per line")
+      .type_name("FILE");
+  a->lines.add_to(command);
+  command.add_flag("--interactive", a->interactive, "Translate and flush every line by itself (default on a terminal)");
+  add_choice_option(command, "--long-lines", a->long_lines,
                     "Lines with more tokens than the model has positions: truncate (with a warning), empty (an empty "
                     "line, with a warning) or stop",
                     "POLICY");
-  command->callback([=, &action] { action = [=] { return translate(*a); }; });
+  command.on_parsed([=, &action] { action = [=] { return translate(*a); }; });
 }
 
 }  // namespace weft

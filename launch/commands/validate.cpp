@@ -84,18 +84,18 @@ ExitCode validate_job(const JobArguments& arguments, int ranks, bool shown) {
 
 }  // namespace
 
-void add_validate_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("validate", "Check a job and the files that it names without starting it.");
-  command->footer(
+void add_validate_command(Command& app, Action& action) {
+  Command command = app.add_command("validate", "Check a job and the files that it names without starting it.");
+  command.footer(
       "Exit code 0: no problem found; 2: problems in the job, one per line; 3: problems in its data.\n"
       "The keys of a job: weft keys [SECTION], docs/configuration.md.");
   auto arguments = std::make_shared<JobArguments>();
   auto ranks = std::make_shared<int>(1);
   auto print = std::make_shared<bool>(false);
-  arguments->add_to(*command);
-  command->add_option("--ranks", *ranks, "Number of ranks to start the job with")->check(CLI::Range(1, 1 << 20));
-  command->add_flag("--print", *print, "Print the resolved job, defaults included, on standard output");
-  command->callback([=, &action] { action = [=] { return validate_job(*arguments, *ranks, *print); }; });
+  arguments->add_to(command);
+  command.add_option("--ranks", *ranks, "Number of ranks to start the job with").between(1, 1 << 20);
+  command.add_flag("--print", *print, "Print the resolved job, defaults included, on standard output");
+  command.on_parsed([=, &action] { action = [=] { return validate_job(*arguments, *ranks, *print); }; });
 }
 
 }  // namespace weft

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "base/config/writer.h"
+#include "launch/command_line/command.h"
 
 namespace CLI {
-class App;
 class FormatterBase;
-}  // namespace CLI
+}
 
 namespace weft {
 
@@ -17,7 +17,7 @@ namespace weft {
 std::shared_ptr<CLI::FormatterBase> help_formatter();
 
 // An option that has another name now: the old name, which no help shows, is an error that gives the new one.
-void add_renamed_option(CLI::App& command, const std::string& before, const std::string& now);
+void add_renamed_option(Command& command, const std::string& before, const std::string& now);
 
 // Fields for a terminal, two lines each: "  width = 128  (an integer from 1 to 1048576)" and the field's meaning.
 std::string fields_text(const std::vector<ConfigDoc>& docs);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/help.h"
+#include "launch/command_line/help.h"
 
 #include <fmt/format.h>
 
@@ -43,11 +43,11 @@ class HelpFormatter : public CLI::Formatter {
 
 std::shared_ptr<CLI::FormatterBase> help_formatter() { return std::make_shared<HelpFormatter>(); }
 
-void add_renamed_option(CLI::App& command, const std::string& before, const std::string& now) {
+void add_renamed_option(Command& command, const std::string& before, const std::string& now) {
   const auto refuse = [before, now](const CLI::results_t&) -> bool {
     throw ConfigError(fmt::format("{} was renamed: write {}", before, now));
   };
-  command.add_option(before, refuse)->group("");
+  command.app().add_option(before, refuse)->group("");
 }
 
 std::string fields_text(const std::vector<ConfigDoc>& docs) {
