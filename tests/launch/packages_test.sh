@@ -39,7 +39,7 @@ install_missing_packages tests/packages.txt >"$work/output"
 matches "$work/output" 'slurmd .*Slurm' # the test that needs it
 matches "$work/calls" 'install .* slurmd$' # only packages of this list
 for script in launch/quickstart.sh launch/test.sh; do
-  matches "$script" '^install_missing_packages launch/packages.txt$'
+  matches "$script" '^ *install_missing_packages launch/packages.txt$'
 done
 matches launch/test.sh '^\(\(EUID != 0\)\) \|\| install_missing_packages tests/packages\.txt'
 lacks launch/quickstart.sh 'tests/packages.txt' # users need no packages of tests

@@ -78,7 +78,7 @@ TEST(ShippedJobs, CopiesNameTheSampleCorpusByAbsolutePaths) {
 TEST(ShippedJobs, CommandsInCommentsWorkInAnyFolder) {
   const std::string copy = copy_of(find_shipped_job(configs(), "gpt-gpt2-124m"), configs());
   EXPECT_NE(copy.find("weft prepare " + (configs() / "gpt/gpt2-124m.yaml").string() + " --set"), std::string::npos);
-  EXPECT_NE(copy.find("files: [corpora/text/*.jsonl.gz]"), std::string::npos) << "what does not come with weft stays";
+  EXPECT_NE(copy.find("[my-text/*.jsonl.gz]"), std::string::npos) << "what does not come with weft stays";
 }
 
 TEST(ShippedJobs, FoldersWhosePathsYamlReadsInItsOwnWayAreRefused) {
