@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-using Json = nlohmann::json;
+using JsonValue = nlohmann::json;
 
 struct ActivationName {
   std::string_view theirs;
@@ -34,25 +34,25 @@ class Fields {
   }
 
   // Null if the field is absent.
-  const Json& at(const char* name) const {
+  const JsonValue& at(const char* name) const {
     const auto found = json_.find(name);
     return found == json_.end() ? null_ : *found;
   }
   int64_t size(const char* name, int64_t absent) const {
-    const Json& value = at(name);
+    const JsonValue& value = at(name);
     if (value.is_null()) return absent;
     const bool fits = value.is_number_unsigned() && value.get<uint64_t>() <= uint64_t{1} << 32;
     require<DataError>(fits, "{}: {}: expected a size, got {}", where_, name, json_excerpt(value));
     return value.get<int64_t>();
   }
   double number(const char* name, double absent) const {
-    const Json& value = at(name);
+    const JsonValue& value = at(name);
     if (value.is_null()) return absent;
     require<DataError>(value.is_number(), "{}: {}: expected a number, got {}", where_, name, json_excerpt(value));
     return value.get<double>();
   }
   bool flag(const char* name, bool absent) const {
-    const Json& value = at(name);
+    const JsonValue& value = at(name);
     if (value.is_null()) return absent;
     require<DataError>(value.is_boolean(), "{}: {}: expected true or false, got {}", where_, name, json_excerpt(value));
     return value.get<bool>();
@@ -66,12 +66,12 @@ class Fields {
 
  private:
   std::string where_;
-  Json json_, null_;
+  JsonValue json_, null_;
 };
 
 void check_architecture(const Fields& fields) {
   if (fields.at("model_type") != "gpt2") fields.refuse("model_type", "weft imports gpt2");
-  const Json& architectures = fields.at("architectures");
+  const JsonValue& architectures = fields.at("architectures");
   if (architectures.is_null()) return;
   const bool known = architectures.is_array() && architectures.size() == 1 &&
                      (architectures[0] == "GPT2LMHeadModel" || architectures[0] == "GPT2Model");
@@ -79,7 +79,7 @@ void check_architecture(const Fields& fields) {
 }
 
 Activation activation_from(const Fields& fields) {
-  const Json& value = fields.at("activation_function");
+  const JsonValue& value = fields.at("activation_function");
   if (value.is_null()) return Activation::GeluTanh;
   for (const auto& [theirs, ours] : kActivations) {
     if (value == theirs) return ours;

@@ -19,28 +19,28 @@ namespace {
 
 // A tensor's names in weft and in MarianMT within a block, and the part of a fused product that MarianMT stores under
 // its name: of queries, keys and values, or of keys and values. parts 0: the whole tensor.
-struct Rule {
+struct MarianRule {
   std::string_view ours, theirs;
   int64_t part = 0, parts = 0;
 };
-constexpr std::array kBlock = {Rule{"attention.qkv", "self_attn.q_proj", 0, 3},
-                               Rule{"attention.qkv", "self_attn.k_proj", 1, 3},
-                               Rule{"attention.qkv", "self_attn.v_proj", 2, 3},
-                               Rule{"attention.output", "self_attn.out_proj"},
-                               Rule{"attention_norm", "self_attn_layer_norm"},
-                               Rule{"cross.q", "encoder_attn.q_proj", 0, 1},
-                               Rule{"cross.kv", "encoder_attn.k_proj", 0, 2},
-                               Rule{"cross.kv", "encoder_attn.v_proj", 1, 2},
-                               Rule{"cross.output", "encoder_attn.out_proj"},
-                               Rule{"cross_norm", "encoder_attn_layer_norm"},
-                               Rule{"ffn.up", "fc1"},
-                               Rule{"ffn.down", "fc2"},
-                               Rule{"ffn_norm", "final_layer_norm"}};
+constexpr std::array kMarianBlock = {MarianRule{"attention.qkv", "self_attn.q_proj", 0, 3},
+                               MarianRule{"attention.qkv", "self_attn.k_proj", 1, 3},
+                               MarianRule{"attention.qkv", "self_attn.v_proj", 2, 3},
+                               MarianRule{"attention.output", "self_attn.out_proj"},
+                               MarianRule{"attention_norm", "self_attn_layer_norm"},
+                               MarianRule{"cross.q", "encoder_attn.q_proj", 0, 1},
+                               MarianRule{"cross.kv", "encoder_attn.k_proj", 0, 2},
+                               MarianRule{"cross.kv", "encoder_attn.v_proj", 1, 2},
+                               MarianRule{"cross.output", "encoder_attn.out_proj"},
+                               MarianRule{"cross_norm", "encoder_attn_layer_norm"},
+                               MarianRule{"ffn.up", "fc1"},
+                               MarianRule{"ffn.down", "fc2"},
+                               MarianRule{"ffn_norm", "final_layer_norm"}};
 
 void copy(std::span<const float> ours, std::span<float> theirs) { std::ranges::copy(ours, theirs.begin()); }
 
 // The part of a tensor: (heads, parts, head_dim[, in]) in weft, (heads x head_dim[, in]) per part in MarianMT.
-ExportedTensor part_of(const Rule& rule, const Shape& shape) {
+ExportedTensor part_of(const MarianRule& rule, const Shape& shape) {
   const int64_t rows = shape[0] * shape[2], in = shape.rank() == 4 ? shape[3] : 1, piece = shape[2] * in;
   require<InternalError>(shape[1] == rule.parts, "{} has {} parts", rule.ours, shape[1]);
   return {.their_shape = shape.rank() == 4 ? Shape{rows, in} : Shape{rows},
@@ -57,7 +57,7 @@ std::vector<ExportedTensor> in_block(const std::string& name, const Shape& shape
   const size_t stack = name.find('.'), number = name.find('.', stack + 1), kind = name.rfind('.');
   const std::string_view within = std::string_view(name).substr(number + 1, kind - number - 1);
   std::vector<ExportedTensor> found;
-  for (const Rule& rule : kBlock) {
+  for (const MarianRule& rule : kMarianBlock) {
     if (within != rule.ours) continue;
     ExportedTensor tensor =
         rule.parts > 0 ? part_of(rule, shape) : ExportedTensor{.their_shape = shape, .convert = copy};

@@ -16,7 +16,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "tensors are read without a change of byte order");
 
-using Json = nlohmann::json;
+using JsonValue = nlohmann::json;
 
 struct DTypeInfo {
   std::string_view name;
@@ -47,7 +47,7 @@ const DTypeInfo& dtype_info(StoredType type) {
   return *found;
 }
 
-const DTypeInfo& dtype_info(const Json& json, const std::string& at) {
+const DTypeInfo& dtype_info(const JsonValue& json, const std::string& at) {
   require<DataError>(json.is_string(), "{}: dtype: expected a text, got {}", at, json_excerpt(json));
   const auto& text = json.get_ref<const std::string&>();
   const auto found = std::ranges::find(kDTypes, text, &DTypeInfo::name);
@@ -55,17 +55,17 @@ const DTypeInfo& dtype_info(const Json& json, const std::string& at) {
   return *found;
 }
 
-uint64_t size_from(const Json& json, const std::string& at) {
+uint64_t size_from(const JsonValue& json, const std::string& at) {
   require<DataError>(json.is_number_unsigned(), "{}: expected a size, got {}", at, json_excerpt(json));
   return json.get<uint64_t>();
 }
 
-Shape shape_from(const Json& json, const std::string& at) {
+Shape shape_from(const JsonValue& json, const std::string& at) {
   require<DataError>(json.is_array(), "{}: shape: expected a list, got {}", at, json_excerpt(json));
   require<DataError>(json.size() <= Shape::kMaxRank, "{}: a shape of {} dims; at most {}", at, json.size(),
                      Shape::kMaxRank);
   std::vector<int64_t> dims;
-  for (const Json& dim : json) {
+  for (const JsonValue& dim : json) {
     const uint64_t size = size_from(dim, at + ": shape");
     require<DataError>(size <= uint64_t{1} << 40, "{}: a dimension of {}", at, size);
     dims.push_back(static_cast<int64_t>(size));
@@ -83,7 +83,7 @@ std::optional<uint64_t> bytes_of(const Shape& shape, uint64_t element) {
   return static_cast<uint64_t>(bytes);
 }
 
-StoredTensor tensor_from(const std::string& name, const Json& json, uint64_t data_bytes, const std::string& where) {
+StoredTensor tensor_from(const std::string& name, const JsonValue& json, uint64_t data_bytes, const std::string& where) {
   const std::string at = fmt::format("{}: tensor {}", where, json_excerpt(name));
   require<DataError>(json.is_object(), "{}: expected an object, got {}", at, json_excerpt(json));
   for (const char* member : {"dtype", "shape", "data_offsets"}) {
@@ -93,7 +93,7 @@ StoredTensor tensor_from(const std::string& name, const Json& json, uint64_t dat
   const DTypeInfo& dtype = dtype_info(json["dtype"], at);
   StoredTensor tensor{.name = name, .dtype = std::string(dtype.name), .type = dtype.type};
   tensor.shape = shape_from(json["shape"], at);
-  const Json& offsets = json["data_offsets"];
+  const JsonValue& offsets = json["data_offsets"];
   require<DataError>(offsets.is_array() && offsets.size() == 2, "{}: data_offsets: expected [begin, end], got {}", at,
                      json_excerpt(offsets));
   tensor.begin = size_from(offsets[0], at + ": data_offsets");
@@ -107,7 +107,7 @@ StoredTensor tensor_from(const std::string& name, const Json& json, uint64_t dat
   return tensor;
 }
 
-std::map<std::string, std::string> metadata_from(const Json& json, const std::string& where) {
+std::map<std::string, std::string> metadata_from(const JsonValue& json, const std::string& where) {
   require<DataError>(json.is_object(), "{}: __metadata__: expected an object, got {}", where, json_excerpt(json));
   std::map<std::string, std::string> metadata;
   for (const auto& [key, value] : json.items()) {
@@ -148,7 +148,7 @@ size_t stored_bytes(StoredType type) { return dtype_info(type).bytes; }
 
 SafetensorsHeader parse_safetensors_header(std::string_view text, uint64_t data_bytes, const std::string& where) {
   constexpr int kDepth = 3;  // the header, a tensor, its shape
-  const Json json = parse_json(text, where, kDepth);
+  const JsonValue json = parse_json(text, where, kDepth);
   require<DataError>(json.is_object(), "{}: the header is not an object of tensors", where);
   SafetensorsHeader header;
   for (const auto& [name, value] : json.items()) {
@@ -235,7 +235,7 @@ void SafetensorsModel::add_file(const fs::path& path) {
 
 void SafetensorsModel::read_index(const fs::path& directory, const fs::path& index) {
   const std::string where = index.string();
-  const Json json = parse_json(read_file(index), where, 8);
+  const JsonValue json = parse_json(read_file(index), where, 8);
   require<DataError>(json.is_object() && json.contains("weight_map") && json["weight_map"].is_object(),
                      "{}: expected an object with weight_map, an object of tensor: file", where);
   std::map<std::string, std::string> files;  // file of each tensor

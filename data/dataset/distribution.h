@@ -18,7 +18,8 @@ class Distribution {
   int64_t percentile(int percent) const {
     int64_t seen = 0;
     for (const auto& [value, times] : counts_) {
-      if ((seen += times) * 100 >= count_ * percent) return value;
+      seen += times;
+      if (seen * 100 >= count_ * percent) return value;
     }
     return 0;
   }

@@ -10,7 +10,7 @@ namespace weft {
 
 namespace {
 
-constexpr size_t kBufferBytes = 256 * 1024;
+constexpr size_t kReadAtOnce = 256 * 1024;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 }  // namespace
@@ -35,7 +35,7 @@ TextInput::TextInput(const TextFile& file) : TextInput(file.name(), opened(file)
 
 TextInput TextInput::standard_input() { return {"standard input", standard_input_file()}; }
 
-TextInput::TextInput(fs::path name, File file) : path_(std::move(name)), buffer_(kBufferBytes) {
+TextInput::TextInput(fs::path name, File file) : path_(std::move(name)), buffer_(kReadAtOnce) {
   stream_ = std::make_unique<Stream>(std::move(file));
   try {
     stream_->decoder = make_decoder(stream_->bytes, path_);

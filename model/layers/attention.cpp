@@ -64,7 +64,7 @@ NormInput cross_norm_input(const TransformerConfig& c, NormInput of_other_branch
 }
 
 // The inputs of one attention's backward. Self-attention sets qkv, cross-attention q and kv.
-struct Saved {
+struct SavedAttention {
   Var qkv, q, kv, out;
   Tensor log_sum;
   SharedOffsets query_offsets, key_offsets;
@@ -89,7 +89,7 @@ struct Saved {
   }
 };
 
-Var attend(Tape& tape, Saved s) {
+Var attend(Tape& tape, SavedAttention s) {
   Context& context = tape.context();
   const Tensor& queries = s.qkv ? s.qkv->value : s.q->value;
   const int64_t n = queries.size(0);

@@ -5,7 +5,7 @@ namespace weft {
 namespace {
 
 // The inputs of the joint backward of the two products.
-struct Saved {
+struct SavedFeedForward {
   Var x, y;
   Tensor pre, hidden;  // before and after activation and dropout
   Activation activation = Activation::None;
@@ -14,7 +14,7 @@ struct Saved {
   Lora::Use up_lora, down_lora;
 };
 
-void backward(const Tape& tape, const Saved& s) {
+void backward(const Tape& tape, const SavedFeedForward& s) {
   Context& context = tape.context();
   const Tensor dpre = context.empty(s.hidden.shape(), s.hidden.dtype());
   // The adapter adds its part of the gradient of `hidden` first: the product then turns that into the gradient of
@@ -58,7 +58,7 @@ FeedForward::FeedForward(LayerScope& scope, const std::string& name)
 
 Var FeedForward::operator()(ForwardContext& forward, const Var& input, const Tokens& tokens) const {
   Tape& tape = forward.tape;
-  Saved s{
+  SavedFeedForward s{
       .x = up_.input(forward, input, tokens), .activation = activation_, .up = up_.use(tape), .down = down_.use(tape)};
   const Tensor& x = s.x->value;
   const Shape shape{x.rows(), up_.columns()};

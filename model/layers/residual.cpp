@@ -69,14 +69,14 @@ void Residual::segment(ForwardContext& forward, const Var& memory, const Body& b
 namespace {
 
 // The inputs of one residual_norm's backward.
-struct Saved {
+struct SavedResidual {
   Var x, residual, sum, normed;  // residual, normed: null if there is no sum, no norm
   Tensor mean, rstd;
   Dropout dropout;
   ParameterUse bias, gamma, beta;
 };
 
-void backward(Tape& tape, const Saved& s) {
+void backward(Tape& tape, const SavedResidual& s) {
   ResidualNormBackward back{.dnormed = s.normed ? s.normed->gradient : Tensor{},
                             .sum = s.sum->value,
                             .gamma = s.gamma.value(),
@@ -105,7 +105,7 @@ void backward(Tape& tape, const Saved& s) {
 Var Residual::join(ForwardContext& forward, const Tokens& tokens, const Norm* norm) {
   Tape& tape = forward.tape;
   Context& context = tape.context();
-  Saved s{.x = pending_ ? pending_ : value_, .residual = pending_ ? value_ : nullptr};
+  SavedResidual s{.x = pending_ ? pending_ : value_, .residual = pending_ ? value_ : nullptr};
   const Shape shape = s.x->value.shape();
   const DType dtype = value_->value.dtype(), acc_dtype = accumulator_of(dtype);
   s.sum = pending_ ? tape.variable(context.empty(shape, dtype)) : s.x;

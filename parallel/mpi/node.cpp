@@ -42,7 +42,7 @@ NodeRanks ranks_of_this_node() {
 namespace {
 
 // The message that rank 0 sends to the first ranks of the other nodes.
-struct Meeting {
+struct MeetingPlace {
   RunToken token{};
   DatagramAddress rank0;
 };
@@ -82,7 +82,7 @@ std::unique_ptr<WorldStatus> join_nodes(const NodeRanks& node) {
   const char* chosen = std::getenv("OMPI_MCA_btl_tcp_if_include");
   const std::vector<Ipv4Network> mine = ipv4_networks(chosen ? chosen : "");
   const uint32_t address = shared_address(mine, firsts.get());
-  Meeting meeting;
+  MeetingPlace meeting;
   std::unique_ptr<Datagrams> datagrams;
   if (rank == 0) {
     if (address != 0) datagrams = Datagrams::at(address);
