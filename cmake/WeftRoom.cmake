@@ -30,6 +30,7 @@ function(weft_room name)
   weft_link_headers(${view}.inside ${name} ${all})
 
   add_library(${target} STATIC ${sources})
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${WEFT_UNITY} UNITY_BUILD_BATCH_SIZE 8)
   target_include_directories(${target} PRIVATE ${view}.inside INTERFACE ${view})
   set(below)
   foreach(room ${ROOM_ROOMS})

@@ -30,7 +30,7 @@ expect 1 'there is no file or folder missing.txt' -- "$quickstart" gpt missing.t
 same "what the refusals left" '' "$(ls runs corpora 2>/dev/null)"
 
 expect 0 'nothing to do: step 20 of 20' 'BLEU' 'What to try next' -- env WEFT_CUDA=OFF "$quickstart"
-matches cmake.log 'cmake --preset cpu -DWEFT_CUDA=OFF$'
+matches cmake.log 'cmake --preset cpu -DWEFT_UNITY=ON -DWEFT_CUDA=OFF$'
 matches cmake.log 'cmake --build build/cpu .*--target weft$'
 
 # The text of the job, and a text of one's own, named from where the caller is.

@@ -46,6 +46,14 @@ command -v clang-tidy-19 >/dev/null || { echo "clang-tidy-19 is not here" && exi
 begin_at_root
 commands=$build/compile_commands.json
 [[ -f $commands ]] || { echo "there is no $commands: configure first (cmake --preset cpu)" >&2 && exit 2; }
+if grep -q '/Unity/unity_' "$commands"; then
+  # It says nothing of single files: the same build without WEFT_UNITY does, and need only be configured.
+  mapfile -t settings < <(cmake -LA -N "$build" | sed -nE 's/^((WEFT_[A-Z_]+|CMAKE_BUILD_TYPE):[A-Z]+=)/-D\1/p')
+  cmake -S . -B "$build/single-files" -G Ninja "${settings[@]}" -DWEFT_UNITY=OFF >"$build/single-files.log" 2>&1 ||
+    { cat "$build/single-files.log" >&2 && exit 2; }
+  build=$build/single-files
+  commands=$build/compile_commands.json
+fi
 build=$(cd "$build" && pwd)
 
 # Prints the commit to compare with. A shallow clone may lack the one of tidy_base; then only the last commit counts as changed.
