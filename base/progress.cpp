@@ -28,8 +28,7 @@ std::string format_count(double value) {
 }
 
 std::string counted(int64_t count, std::string_view noun) {
-  const bool hisses = noun.ends_with("ch") || noun.ends_with("x");  // batches, indexes
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : hisses ? "es" : "s");
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 // The step that a pause belongs to is left out with it: earlier marks move to where it ended.

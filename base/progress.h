@@ -14,7 +14,7 @@ namespace weft {
 std::string format_duration(double seconds);
 // "950", "12.3k", "4.56M".
 std::string format_count(double value);
-// "1 shard", "2 shards": a number of things whose plural ends in s or es.
+// "1 shard", "2 shards": a number of things whose plural ends in s.
 std::string counted(int64_t count, std::string_view noun);
 
 // How fast a long job has been lately: over the last 60 s, or over its last step where a step takes longer. Warm-up

@@ -24,18 +24,18 @@ struct MarianRule {
   int64_t part = 0, parts = 0;
 };
 constexpr std::array kMarianBlock = {MarianRule{"attention.qkv", "self_attn.q_proj", 0, 3},
-                               MarianRule{"attention.qkv", "self_attn.k_proj", 1, 3},
-                               MarianRule{"attention.qkv", "self_attn.v_proj", 2, 3},
-                               MarianRule{"attention.output", "self_attn.out_proj"},
-                               MarianRule{"attention_norm", "self_attn_layer_norm"},
-                               MarianRule{"cross.q", "encoder_attn.q_proj", 0, 1},
-                               MarianRule{"cross.kv", "encoder_attn.k_proj", 0, 2},
-                               MarianRule{"cross.kv", "encoder_attn.v_proj", 1, 2},
-                               MarianRule{"cross.output", "encoder_attn.out_proj"},
-                               MarianRule{"cross_norm", "encoder_attn_layer_norm"},
-                               MarianRule{"ffn.up", "fc1"},
-                               MarianRule{"ffn.down", "fc2"},
-                               MarianRule{"ffn_norm", "final_layer_norm"}};
+                                     MarianRule{"attention.qkv", "self_attn.k_proj", 1, 3},
+                                     MarianRule{"attention.qkv", "self_attn.v_proj", 2, 3},
+                                     MarianRule{"attention.output", "self_attn.out_proj"},
+                                     MarianRule{"attention_norm", "self_attn_layer_norm"},
+                                     MarianRule{"cross.q", "encoder_attn.q_proj", 0, 1},
+                                     MarianRule{"cross.kv", "encoder_attn.k_proj", 0, 2},
+                                     MarianRule{"cross.kv", "encoder_attn.v_proj", 1, 2},
+                                     MarianRule{"cross.output", "encoder_attn.out_proj"},
+                                     MarianRule{"cross_norm", "encoder_attn_layer_norm"},
+                                     MarianRule{"ffn.up", "fc1"},
+                                     MarianRule{"ffn.down", "fc2"},
+                                     MarianRule{"ffn_norm", "final_layer_norm"}};
 
 void copy(std::span<const float> ours, std::span<float> theirs) { std::ranges::copy(ours, theirs.begin()); }
 

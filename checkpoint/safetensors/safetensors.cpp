@@ -83,7 +83,8 @@ std::optional<uint64_t> bytes_of(const Shape& shape, uint64_t element) {
   return static_cast<uint64_t>(bytes);
 }
 
-StoredTensor tensor_from(const std::string& name, const JsonValue& json, uint64_t data_bytes, const std::string& where) {
+StoredTensor tensor_from(const std::string& name, const JsonValue& json, uint64_t data_bytes,
+                         const std::string& where) {
   const std::string at = fmt::format("{}: tensor {}", where, json_excerpt(name));
   require<DataError>(json.is_object(), "{}: expected an object, got {}", at, json_excerpt(json));
   for (const char* member : {"dtype", "shape", "data_offsets"}) {

@@ -26,11 +26,11 @@ class Spread {
     ++count_;
   }
   // "3 steps", "0 to 2 (mean 1.4) steps".
-  std::string of(const char* noun) const {
-    if (count_ == 0) return fmt::format("no {}s", noun);
-    if (least_ == most_) return counted(least_, noun);
-    return fmt::format("{} to {} (mean {:.1f}) {}s", least_, most_,
-                       static_cast<double>(sum_) / static_cast<double>(count_), noun);
+  std::string of(const char* noun, const char* plural) const {
+    if (count_ == 0) return fmt::format("no {}", plural);
+    if (least_ == most_) return fmt::format("{} {}", least_, least_ == 1 ? noun : plural);
+    return fmt::format("{} to {} (mean {:.1f}) {}", least_, most_,
+                       static_cast<double>(sum_) / static_cast<double>(count_), plural);
   }
 
  private:
@@ -130,11 +130,12 @@ std::string describe_plan(const BatchPlan& plan, int64_t dp_size, int64_t micro_
   }
   std::string text = fmt::format("order: {}; {}, {} an epoch\n", plan.order_text(),
                                  counted(plan.sequences_per_epoch(), "sequence"), counted(steps, "step"));
-  text += fmt::format("a step: {}, {}\n", sequences.of("sequence"), targets.of("target token"));
-  text +=
-      fmt::format("{}: {} in {} of {}; the busiest has {:.3f} x the mean\n",
-                  dp_size == 1 ? "the rank" : fmt::format("each of {} ranks", dp_size), rank_sequences.of("sequence"),
-                  micro_batches.of("micro-batch"), tokens_of_micro.of("token"), busiest);
+  text += fmt::format("a step: {}, {}\n", sequences.of("sequence", "sequences"),
+                      targets.of("target token", "target tokens"));
+  text += fmt::format("{}: {} in {} of {}; the busiest has {:.3f} x the mean\n",
+                      dp_size == 1 ? "the rank" : fmt::format("each of {} ranks", dp_size),
+                      rank_sequences.of("sequence", "sequences"), micro_batches.of("micro-batch", "micro-batches"),
+                      tokens_of_micro.of("token", "tokens"), busiest);
   if (looked == steps) {
     const int64_t left_out = plan.sequences_per_epoch() - planned;
     text += fmt::format("left out of an epoch: {}; padding: none\n", counted(left_out, "sequence"));
