@@ -3,7 +3,8 @@
 # x86-64-v3 and x86-64-v4. weft chooses among them when it starts (kernels/cpu/levels.h).
 #
 # A level's objects are linked to one, in which every symbol but the entry becomes local. Without that the linker would
-# keep one copy of each inline function of the standard library for all levels, perhaps one with AVX-512 in it.
+# keep one copy of each inline function of the standard library for all levels, perhaps one with AVX-512 in it. Constants
+# that GCC marks as unique in a process (-fgnu-unique) could not become local.
 file(GLOB level_sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}
   ${CMAKE_CURRENT_SOURCE_DIR}/cpu/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/cpu/attention/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/cpu/products/*.cpp)
 # What no level computes with exists once.
@@ -14,7 +15,8 @@ foreach(level v3 v4)
   add_library(weft_cpu_${level} OBJECT ${level_sources})
   target_include_directories(weft_cpu_${level} PRIVATE $<TARGET_PROPERTY:weft_kernels,INCLUDE_DIRECTORIES>)
   target_compile_definitions(weft_cpu_${level} PRIVATE $<TARGET_PROPERTY:weft_kernels,COMPILE_DEFINITIONS> WEFT_CPU_ENTRY=${entry})
-  target_compile_options(weft_cpu_${level} PRIVATE $<TARGET_PROPERTY:weft_kernels,COMPILE_OPTIONS> -march=x86-64-${level})
+  target_compile_options(weft_cpu_${level} PRIVATE $<TARGET_PROPERTY:weft_kernels,COMPILE_OPTIONS> -march=x86-64-${level}
+    $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
   set(object ${CMAKE_CURRENT_BINARY_DIR}/${entry}.o)
   add_custom_command(OUTPUT ${object}
     COMMAND ${CMAKE_LINKER} -r --force-group-allocation -o ${object} $<TARGET_OBJECTS:weft_cpu_${level}>
