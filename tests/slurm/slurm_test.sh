@@ -182,7 +182,7 @@ scancel --signal=USR1 "$elastic"
 waits() { [[ $(field "$elastic" JobState) == PENDING ]]; }
 until_so "the elastic run is queued again" waits
 scontrol update jobid="$elastic" NumNodes=1 NumTasks=1
-ends "$elastic" COMPLETED 0:0 1 'exit code 75' 'each of 2 ranks' 'each of 1 ranks' 'exit code 0' 'modules of .* are loaded'
+ends "$elastic" COMPLETED 0:0 1 'exit code 75' 'each of 2 ranks' 'the rank: ' 'exit code 0' 'modules of .* are loaded'
 same "node of its second start" w1 "$(field "$elastic" NodeList)"
 scontrol update nodename=w2 state=resume
 echo "elastic: two ranks, then one; done in $SECONDS s"
