@@ -8,7 +8,7 @@ namespace weft {
 
 class Checkpoint;
 
-// Throws ConfigError if the longest sequence of `where` exceeds the positions. Its hint: raise them, or `otherwise`.
+// Throws ConfigError if the longest sequence of `where` exceeds the positions. Its hint: raise them, or `alternative`.
 void check_longest(int64_t longest, const JobConfig& job, const std::string& where, const std::string& alternative);
 
 // Checks that the dataset's kind fits the task, and a shared table both vocabularies. ConfigError with what to change.

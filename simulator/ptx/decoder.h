@@ -22,7 +22,7 @@ class Words {
   std::string_view name() const { return words_.front(); }
   bool take(std::string_view word);                              // whether the word was there
   bool take_any(std::initializer_list<std::string_view> words);  // drops all of them that are there
-  // The word among `words` that is there, else `otherwise`.
+  // The word among `words` that is there, else `fallback`.
   std::string_view take_one(std::initializer_list<std::string_view> words, std::string_view fallback = {});
   std::string_view take_last();   // usually the type
   std::string left_over() const;  // ".sat", or empty
