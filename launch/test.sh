@@ -7,7 +7,7 @@
 #   ./launch/test.sh -R Checkpoint   tests by name
 #   ./launch/test.sh --sanitizers    everything, then the tests of parsing, threads and file writing again under the
 #                                    address, undefined-behaviour and thread sanitizers; ten seconds of each fuzz target
-#   ./launch/test.sh --long          everything, then all longer proof: about seven hours on two cores. The findings are
+#   ./launch/test.sh --long          everything, then all longer proof: about ten hours on two cores. The findings are
 #                                    kept in bench/results/long-*.json
 #   ./launch/test.sh --long seeds    only this stage of the longer proof (tests/long/run.sh --help lists them)
 #
