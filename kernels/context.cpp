@@ -34,7 +34,7 @@ Ledger::Sums Ledger::total() const {
 namespace {
 
 // The backend of a device; for the dry device, the CPU's backend, which it plans for.
-std::unique_ptr<Backend> make_backend(Device device, int threads, CpuLevel level) {
+std::unique_ptr<Backend> make_backend(Device device, int threads, std::optional<CpuLevel> level) {
   if (device.kind == DeviceKind::Cuda) return make_cuda_backend(device.index);
   require<InternalError>(device.kind == DeviceKind::Cpu || device.kind == DeviceKind::Meta,
                          "a guarded device needs its own backend");
@@ -43,7 +43,7 @@ std::unique_ptr<Backend> make_backend(Device device, int threads, CpuLevel level
 
 }  // namespace
 
-Context::Context(Device device, int threads, CpuLevel level)
+Context::Context(Device device, int threads, std::optional<CpuLevel> level)
     : Context(threads, make_backend(device, threads, level), device.kind == DeviceKind::Meta) {}
 
 Context::Context(int threads, std::unique_ptr<Backend> backend, bool dry)
@@ -76,14 +76,8 @@ int64_t Context::vocabulary_multiple() const { return backend_->vocabulary_multi
 
 void choose_attention(Context& context, AttentionChoice choice) { context.backend().choose_attention(choice); }
 
-std::string matmul_library() {
-  cpu::chosen_level();
-  return cpu::MatmulEngine::library();
-}
+std::string matmul_library() { return cpu::MatmulEngine::library(); }
 std::string compiled_matmul_library() { return cpu::MatmulEngine::compiled_library(); }
-bool emulates_bf16() {
-  cpu::chosen_level();
-  return cpu::MatmulEngine(1).emulates_bf16();
-}
+bool emulates_bf16() { return cpu::MatmulEngine(1).emulates_bf16(); }
 
 }  // namespace weft

@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,9 +20,9 @@ class Backend;  // kernels/backend/backend.h, private to kernels/
 // the cost ledger. A context is the first argument of every operation. Rank threads do not share a context.
 class Context {
  public:
-  // Makes a context for the CPU, for a CUDA device, or for the dry device that plans for the CPU. The CPU computes at
-  // this level, the same in all contexts of a process.
-  explicit Context(Device device = {}, int threads = 1, CpuLevel level = processor_level());
+  // Makes a context for the CPU, for a CUDA device, or for the dry device that plans for the CPU. All contexts of a
+  // process compute at one level on the CPU: the one that the first of them names, or processor_level().
+  explicit Context(Device device = {}, int threads = 1, std::optional<CpuLevel> level = std::nullopt);
   // Makes a context for any backend's device; if `dry`, for the dry device that plans for it.
   Context(int threads, std::unique_ptr<Backend> backend, bool dry = false);
   ~Context();

@@ -98,20 +98,22 @@ Device device_among_ranks(DeviceChoice choice, SharedDevices shared, size_t rank
 
 // The level at which all ranks compute: the stated one, or the highest that all of their processors have.
 CpuLevel agreed_level(std::optional<CpuLevel> stated, bool among_ranks) {
-  const CpuLevel mine = processor_level();
-  if (stated) require_cpu_level(*stated, fmt::format("cpu_level on {}", host_name()));
-  if (!among_ranks) return stated.value_or(mine);
-  // The maximum of the negated level is the minimum.
-  std::array<int, 2> ends = {-static_cast<int>(mine), static_cast<int>(mine)};
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, ends.data(), 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD), "MPI_Allreduce");
-  const auto lowest = static_cast<CpuLevel>(-ends[0]), highest = static_cast<CpuLevel>(ends[1]);
-  if (stated) return *stated;
-  if (lowest != highest) {
-    log_info("processors of ranks differ: all compute at {}, which the weakest has, though others have {}",
-             enum_name(lowest), enum_name(highest));
-    require_cpu_level(lowest, "the level that all ranks have");
+  CpuLevel level = processor_level();
+  if (stated) {
+    level = *stated;
+  } else if (among_ranks) {
+    // The maximum of the negated level is the minimum.
+    std::array<int, 2> ends = {-static_cast<int>(level), static_cast<int>(level)};
+    check_mpi(MPI_Allreduce(MPI_IN_PLACE, ends.data(), 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD), "MPI_Allreduce");
+    const auto highest = static_cast<CpuLevel>(ends[1]);
+    level = static_cast<CpuLevel>(-ends[0]);
+    if (level != highest) {
+      log_info("processors of ranks differ: all compute at {}, which the weakest has, though others have {}",
+               enum_name(level), enum_name(highest));
+    }
   }
-  return lowest;
+  require_cpu_level(level, stated ? fmt::format("cpu_level on {}", host_name()) : "the level that all ranks have");
+  return level;
 }
 
 }  // namespace

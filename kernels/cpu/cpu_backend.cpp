@@ -6,18 +6,18 @@
 #include <cstring>
 
 #include "kernels/cpu/attention/blocks.h"
+#include "kernels/cpu/levels.h"
 
 namespace weft::cpu {
 
-CpuBackend::CpuBackend(int threads, std::shared_ptr<Allocator> allocator, CpuLevel level)
+CpuBackend::CpuBackend(int threads, std::shared_ptr<Allocator> allocator)
     : Backend(implementations_of<CpuBackend>()),
       threads_(threads),
-      level_(level),
       allocator_(std::move(allocator)),
       matmul_(threads) {}
 
 std::vector<std::pair<std::string, std::string>> CpuBackend::fingerprint() const {
-  return {{"cpu_level", std::string(enum_name(level_))},
+  return {{"cpu_level", std::string(enum_name(chosen_level()))},
           {"matmul", MatmulEngine::library()},
           {"heuristics", MatmulEngine::heuristics()},
           {"attention", fmt::format("blocks {0} x {1} forward, {0} x {2} backward", kQueryBlock, kForwardKeyBlock,

@@ -3,7 +3,6 @@
 #include "kernels/backend/backend.h"
 #include "kernels/cpu/host_copies.h"
 #include "kernels/cpu/products/matmul.h"
-#include "kernels/device/cpu_level.h"
 
 namespace weft::cpu {
 
@@ -11,8 +10,7 @@ namespace weft::cpu {
 // returns: the calling thread is the queue.
 class CpuBackend : public Backend {
  public:
-  explicit CpuBackend(int threads, std::shared_ptr<Allocator> allocator = host_allocator(),
-                      CpuLevel level = processor_level());
+  explicit CpuBackend(int threads, std::shared_ptr<Allocator> allocator = host_allocator());
 
   std::shared_ptr<Allocator> allocator() const override { return allocator_; }
   std::vector<std::pair<std::string, std::string>> fingerprint() const override;
@@ -35,7 +33,6 @@ class CpuBackend : public Backend {
   void packed_linear(const LinearForward& args, Scratch scratch);
 
   int threads_;
-  CpuLevel level_;
   std::shared_ptr<Allocator> allocator_;
   MatmulEngine matmul_;
   HostCopies snapshots_;

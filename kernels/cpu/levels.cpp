@@ -11,8 +11,8 @@
 
 #ifdef WEFT_CPU_LEVELS
 // Each is the level_entry.cpp of one level, and the only name of that level's code that the linker sees.
-extern "C" weft::Backend* weft_cpu_backend_v3(int threads, weft::CpuLevel level);
-extern "C" weft::Backend* weft_cpu_backend_v4(int threads, weft::CpuLevel level);
+extern "C" weft::Backend* weft_cpu_backend_v3(int threads);
+extern "C" weft::Backend* weft_cpu_backend_v4(int threads);
 #endif
 
 namespace weft::cpu {
@@ -50,15 +50,15 @@ CpuLevel chosen_level(std::optional<CpuLevel> wanted) {
   return *chosen;
 }
 
-std::unique_ptr<Backend> make_cpu_backend(int threads, CpuLevel level) {
-  const CpuLevel chosen = chosen_level(level);
-  require<InternalError>(chosen == level, "this process computes at {}, and cannot compute at {} too",
-                         enum_name(chosen), enum_name(level));
+std::unique_ptr<Backend> make_cpu_backend(int threads, std::optional<CpuLevel> wanted) {
+  const CpuLevel level = chosen_level(wanted);
+  require<InternalError>(level == wanted.value_or(level), "this process computes at {}, and cannot compute at {} too",
+                         enum_name(level), enum_name(wanted.value_or(level)));
 #ifdef WEFT_CPU_LEVELS
-  if (level >= CpuLevel::V4) return std::unique_ptr<Backend>(weft_cpu_backend_v4(threads, level));
-  if (level == CpuLevel::V3) return std::unique_ptr<Backend>(weft_cpu_backend_v3(threads, level));
+  if (level >= CpuLevel::V4) return std::unique_ptr<Backend>(weft_cpu_backend_v4(threads));
+  if (level == CpuLevel::V3) return std::unique_ptr<Backend>(weft_cpu_backend_v3(threads));
 #endif
-  return std::make_unique<CpuBackend>(threads, host_allocator(), level);
+  return std::make_unique<CpuBackend>(threads);
 }
 
 }  // namespace weft::cpu

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/device/cpu_level.h"
 
-#include <asm/prctl.h>
 #include <cpuid.h>
 #include <fmt/format.h>
 #include <sys/syscall.h>
@@ -9,7 +8,6 @@
 
 #include <cstdlib>
 
-#include "base/config/value.h"
 #include "base/error.h"
 
 namespace weft {

@@ -8,7 +8,7 @@ source launch/common.sh
 build portable weft kernels_test model_test parity_test >"$scratch/build" 2>&1 || { tail -n 40 "$scratch/build"; exit 1; }
 filter='*'
 [[ -z $WEFT_LONG_SHORT ]] || filter='Linear*:Attention*'
-levels=(v2 v3 v4 v4-bf16 v4-amx)
+mapfile -t levels < <(build/portable/weft keys cpu_level | sed -nE 's/.*\(one of (.*), or null\)$/\1/p' | sed 's/, /\n/g')
 highest=$(build/portable/weft doctor | sed -nE 's/^processor level +([^ ]+) .*/\1/p')
 for level in "${levels[@]}"; do
   export WEFT_CPU_LEVEL=$level

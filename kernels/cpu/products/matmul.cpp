@@ -15,6 +15,7 @@
 
 #include "base/parallel_for.h"
 #include "kernels/cpu/convert.h"
+#include "kernels/cpu/levels.h"
 #include "kernels/cpu/products/reference_matmul.h"
 #include "kernels/cpu/threads.h"
 #include "kernels/cpu/workspace.h"
@@ -242,7 +243,9 @@ struct MatmulEngine::State {
   }
 };
 
-MatmulEngine::MatmulEngine(int threads) : state_(std::make_unique<State>()) {
+MatmulEngine::MatmulEngine(int threads) {
+  chosen_level();
+  state_ = std::make_unique<State>();
   state_->threads = threads;
   try {
     const Gemm g{.m = 16, .n = 16, .k = 16, .input = DType::BF16, .output = DType::BF16};
@@ -286,6 +289,7 @@ std::string MatmulEngine::heuristics() {
 }
 
 std::string MatmulEngine::library() {
+  chosen_level();
   const auto known = std::ranges::find_if(
       kIsaNames, [isa = dnnl::get_effective_cpu_isa()](const auto& entry) { return entry.first == isa; });
   const char* isa = known == kIsaNames.end() ? "isa" : known->second;
