@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <utility>
 
 #include "simulator/machine/warp.h"
 #include "simulator/ptx/readable_name.h"
@@ -100,10 +101,11 @@ class Run {
   void run_warp(Warp& w, uint32_t budget);
   void step(Warp& w, const Instruction& i);
   void branch(Warp& w, const Instruction& i);
+  void end_lanes(Warp& w);
   void warp_barrier(Warp& w, const Instruction& i);
   void block_barrier(Warp& w, const Instruction& i);
   void pass_barrier();
-  void finish_warp(Warp& w);
+  static bool waits(Warp& w, const Instruction& i);
   static void go_on_at_lowest(Warp& w);
 
   const Launch& launch_;
@@ -223,6 +225,7 @@ void Run::run_warp(Warp& w, uint32_t budget) {
   while (!w.done && !w.at_barrier && budget-- > 0) {
     const Instruction& i = code[w.pc];
     w.exec = i.guarded ? w.group & w.predicate(i.guard) : w.group;
+    if (!w.others.empty() && i.meets != Meets::None && waits(w, i)) continue;
     ++counters_.instructions;
     counters_.lane_instructions += uint64_t(std::popcount(w.exec));
     if (i.flow == Flow::Next) {
@@ -237,10 +240,20 @@ void Run::run_warp(Warp& w, uint32_t budget) {
 
 void Run::step(Warp& w, const Instruction& i) {
   if (i.flow == Flow::Branch) return branch(w, i);
-  if (i.flow == Flow::Exit) w.group &= ~w.exec;
+  if (i.flow == Flow::Exit) end_lanes(w);
   if (i.flow == Flow::WarpBarrier) warp_barrier(w, i);
   if (i.flow == Flow::BlockBarrier) block_barrier(w, i);
   ++w.pc;
+}
+
+void Run::end_lanes(Warp& w) {
+  for (const Warp::Group& o : w.others) {
+    const Instruction& there = launch_.kernel->code[size_t(o.pc)];
+    if (w.exec && o.waits && there.flow == Flow::BlockBarrier)
+      report(w, there, w.first_lane(), ReportKind::Barrier,
+             "ends while lanes of its warp wait at a barrier of the block");
+  }
+  w.group &= ~w.exec;
 }
 
 void Run::branch(Warp& w, const Instruction& i) {
@@ -282,22 +295,28 @@ void Run::block_barrier(Warp& w, const Instruction& i) {
   block_.yes += uint32_t(std::popcount(w.exec & w.predicate(i.operands[1])));
 }
 
-// Continues with the lanes at the lowest program counter; lanes that meet there continue together.
+// Lanes that come to an instruction of several lanes wait there for those that it names, as on a device. Where none of
+// the others can continue, they execute it without them, which the instruction reports.
+bool Run::waits(Warp& w, const Instruction& i) {
+  uint32_t named = i.meets == Meets::Warp ? kAllLanes : 0;
+  if (i.meets == Meets::Named) for_each_lane(w.exec, [&](int l) { named |= w.lanes<uint32_t>(i.operands.back())[l]; });
+  const bool all_here = !w.exec || !(named & w.living() & ~w.group);
+  if (all_here || std::ranges::all_of(w.others, &Warp::Group::waits)) return false;
+  w.others.push_back({w.pc, w.group, true});
+  w.group = 0;
+  go_on_at_lowest(w);
+  return true;
+}
+
+// Continues with the lanes at the lowest program counter that do not wait; lanes that meet there continue together.
 void Run::go_on_at_lowest(Warp& w) {
-  if (w.group == 0) {
-    if (w.others.empty()) {
-      w.done = true;
-      return;
-    }
-    w.pc = w.others.back().pc;
-    w.group = w.others.back().lanes;
-    w.others.pop_back();
+  if (w.group) w.others.push_back({w.pc, w.group});
+  if (w.others.empty()) {
+    w.done = true;
+    return;
   }
-  for (Warp::Group& o : w.others)
-    if (o.pc < w.pc) {
-      std::swap(o.pc, w.pc);
-      std::swap(o.lanes, w.group);
-    }
+  w.pc = std::ranges::min(w.others, {}, [](const Warp::Group& o) { return std::pair(o.waits, o.pc); }).pc;
+  w.group = 0;
   std::erase_if(w.others, [&](const Warp::Group& o) {
     if (o.pc == w.pc) w.group |= o.lanes;
     return o.pc == w.pc;

@@ -30,6 +30,7 @@ struct Warp {
   struct Group {  // diverged lanes, and the counter at which they continue
     int32_t pc = 0;
     uint32_t lanes = 0;
+    bool waits = false;  // there, for lanes that the instruction names
   };
 
   std::byte* registers = nullptr;
@@ -38,7 +39,7 @@ struct Warp {
   uint32_t exec = 0;   // lanes of the current instruction: those of the group whose guard is true
   uint32_t group = 0;  // lanes at `pc`
   int32_t pc = 0;
-  std::vector<Group> others;  // at higher program counters
+  std::vector<Group> others;  // at higher program counters, or waiting
   uint32_t moment = 0;        // warp barriers since the block's last barrier
   bool at_barrier = false, done = false;
   uint32_t fenced = 0;  // lanes that have executed a fence for the whole device

@@ -20,6 +20,9 @@ enum class Space : uint8_t { Generic, Global, Shared, Local, Param, Const };
 // The effect of an instruction on the program counter.
 enum class Flow : uint8_t { Next, Branch, Exit, BlockBarrier, WarpBarrier };
 
+// The lanes without which an instruction is not executed: none, those that its last operand names, all of the warp.
+enum class Meets : uint8_t { None, Named, Warp };
+
 struct Operand {
   static constexpr uint8_t kPredicate = 0;  // as a width
 
@@ -37,6 +40,7 @@ struct Instruction {
   Operand guard;                      // @%p, @!%p
   bool guarded = false;
   Flow flow = Flow::Next;
+  Meets meets = Meets::None;
   Space space = Space::Generic;
   uint8_t count = 1;    // elements per lane of a memory access
   uint8_t bytes = 4;    // the bytes of one element

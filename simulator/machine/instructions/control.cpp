@@ -36,6 +36,7 @@ void decode_bar(Statement& s) {
   if (!reduces && !s.words.take("sync")) throw UnknownInstruction("only barriers that all wait at are known here");
   i.results = reduces ? 1 : 0;
   i.flow = of_warp ? Flow::WarpBarrier : Flow::BlockBarrier;
+  i.meets = of_warp ? Meets::Named : Meets::Warp;
   if (of_warp) return;
   const size_t number = reduces ? 1 : 0;
   if (s.operands.size() != (reduces ? 3u : 1u) || s.operands[number] != "0")

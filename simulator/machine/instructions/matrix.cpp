@@ -73,6 +73,7 @@ constexpr Product kProducts[] = {{"bf16", "m16n8k16", &multiply<OfBf16, 2>, 14},
 
 void decode_mma(Statement& s) {
   s.words.take_any({"sync", "aligned"});
+  s.instruction.meets = Meets::Warp;
   const std::string_view shape = s.words.take_one({"m16n8k16", "m16n8k8", "m16n8k4"});
   const bool layout = s.words.take("row") && s.words.take("col");
   const bool sums = s.words.take("f32") && s.words.take("f32");
@@ -108,6 +109,7 @@ void load_matrices(Warp& w, const Instruction& i) {
 
 void decode_ldmatrix(Statement& s) {
   s.words.take_any({"sync", "aligned", "shared", "shared::cta"});
+  s.instruction.meets = Meets::Warp;
   const bool transposed = s.words.take("trans");
   const std::string_view count = s.words.take_one({"x1", "x2", "x4"});
   s.instruction.results = count == "x4" ? 4 : count == "x2" ? 2 : 1;

@@ -94,6 +94,7 @@ void decode_wmma(Statement& s) {
   Instruction& i = s.instruction;
   const std::string_view what = s.words.take_one({"load", "store", "mma"});
   s.words.take_any({"sync", "aligned"});
+  i.meets = Meets::Warp;
   if (!s.words.take("m16n16k16")) return;
   if (what == "mma") {  // the layouts only tell how the fragments were loaded
     i.results = kEach;

@@ -112,7 +112,10 @@ void active_lanes(Warp& w, const Instruction& i) {
 // ---- functions for the words of an opcode; devices from sm_70 on lack the forms without .sync
 
 bool has_two_results(const Statement& s) { return s.operands.at(0).find('|') != std::string_view::npos; }
-bool is_synchronous(Statement& s) { return s.words.take("sync"); }
+bool is_synchronous(Statement& s) {
+  s.instruction.meets = Meets::Named;
+  return s.words.take("sync");
+}
 
 void decode_shfl(Statement& s) {
   const std::string_view how = s.words.take_one({"bfly", "up", "down", "idx"});

@@ -138,6 +138,12 @@ INSTANTIATE_TEST_SUITE_P(
               "setp.lt.u32 %p1, %t, 16; @%p1 shfl.sync.bfly.b32 %r1, %t, 1, 31, -1;",
               "@%p1 shfl.sync.bfly.b32 %r1, %t, 1, 31, -1",
               "setp.lt.u32 %p1, %t, 16; @%p1 shfl.sync.bfly.b32 %r1, %t, 1, 31, 0xffff;"},
+        Wrong{"DifferentShuffles", ReportKind::Barrier,
+              "setp.lt.u32 %p1, %t, 16; @%p1 bra L; shfl.sync.idx.b32 %r1, %t, 20, 31, -1; bra.uni END; "
+              "L: shfl.sync.bfly.b32 %r1, %t, 1, 31, -1; END: ",
+              "shfl.sync.idx.b32 %r1, %t, 20, 31, -1|shfl.sync.bfly.b32 %r1, %t, 1, 31, -1",
+              "setp.lt.u32 %p1, %t, 16; @%p1 bra L; shfl.sync.idx.b32 %r1, %t, 20, 31, 0xffff0000; bra.uni END; "
+              "L: shfl.sync.bfly.b32 %r1, %t, 1, 31, 0xffff; END: "},
         Wrong{"DivergedWarpBarrier", ReportKind::Barrier, "setp.lt.u32 %p1, %t, 16; @%p1 bar.warp.sync -1;",
               "@%p1 bar.warp.sync -1", "setp.lt.u32 %p1, %t, 16; @%p1 bar.warp.sync 0xffff;"},
         Wrong{"PartOfAWarpMultiplies", ReportKind::Barrier,

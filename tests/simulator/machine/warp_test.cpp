@@ -73,6 +73,25 @@ TEST(Divergence, LanesReconverge) {
   EXPECT_EQ(got, lanes([](uint32_t l) { return ~0u + l; }));
 }
 
+// Compilers may put the code after a loop before it. Lanes that leave the loop early wait at the vote.
+TEST(Divergence, LanesWaitForThoseThatAnInstructionNames) {
+  const auto got = evaluate<uint32_t>(
+      "mov.u32 %r1, 0; bra.uni LOOP;\nDONE: vote.sync.ballot.b32 %d, %q, -1; add.u32 %d, %d, %r1; bra.uni END;\n"
+      "LOOP: setp.ge.u32 %q, %r1, %a; @%q bra DONE; add.u32 %r1, %r1, 1; bra.uni LOOP;\nEND:",
+      lanes([](uint32_t l) { return l; }));
+  EXPECT_EQ(got, lanes([](uint32_t l) { return ~0u + l; }));
+}
+
+// The lanes of each half name one another alone, and meet without the other half, which is still in the loop.
+TEST(Divergence, LanesDoNotWaitForOthers) {
+  const auto got = evaluate<uint32_t>(
+      "mov.u32 %r1, 0; mov.u32 %r2, 0xffff; setp.gt.u32 %q, %a, 1; @%q mov.b32 %r2, 0xffff0000; bra.uni LOOP;\n"
+      "DONE: vote.sync.ballot.b32 %d, %q, %r2; bra.uni END;\n"
+      "LOOP: setp.ge.u32 %q, %r1, %a; @%q bra DONE; add.u32 %r1, %r1, 1; bra.uni LOOP;\nEND:",
+      lanes([](uint32_t l) { return l < 16 ? 1u : 5u; }));
+  EXPECT_EQ(got, lanes([](uint32_t l) { return l < 16 ? 0xffffu : 0xffff0000u; }));
+}
+
 TEST(Divergence, GuardsWorkLaneByLane) {
   EXPECT_EQ(
       evaluate<uint32_t>("setp.lt.u32 %q, %a, 50; mov.b32 %d, 1; @%q mov.b32 %d, 2; @!%q add.u32 %d, %d, 5;", kTens),
