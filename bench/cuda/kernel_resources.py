@@ -57,8 +57,7 @@ def asked(command):
             continue
         else:
             words.append(word)
-    codes = [f"-gencode=arch=compute_{d[3:]},code={d}" for d in DEVICES]
-    return words + codes + ["-Xptxas=-v", "-o", os.devnull]
+    return words + [f"-gencode=arch=compute_80,code=[{','.join(DEVICES)}]", "-Xptxas=-v", "-o", os.devnull]
 
 
 def short(name):
