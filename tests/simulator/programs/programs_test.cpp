@@ -2,7 +2,7 @@
 // Programs that nvcc built against CUDA's own runtime run unchanged with the simulated libraries first on the path: a
 // correct program gives correct numbers and no report for several seeds, and each mistake ends with a report of its
 // kind that names the line marked with it in the source.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 
