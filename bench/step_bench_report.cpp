@@ -56,8 +56,8 @@ std::string describe(const BenchReport& r) {
                                  counted(r.threads, "thread"));
   text += fmt::format("{}; {}\n", r.processor, r.library);
   text += fmt::format("{}; vocabulary {}\n", r.data, r.vocabulary);
-  text += fmt::format("{} steps after {} to warm up: {:.1f} target tokens/s; a step takes {:.3f} ms (median)\n",
-                      r.steps.size(), r.warmup, r.tokens_per_second(), 1e3 * r.median_seconds());
+  text += fmt::format("{} after {} to warm up: {:.1f} target tokens/s; a step takes {:.3f} ms (median)\n",
+                      counted(std::ssize(r.steps), "step"), r.warmup, r.tokens_per_second(), 1e3 * r.median_seconds());
   text += part_line("compute", mean.compute, mean.total);
   text += part_line("exposed communication", mean.exposed, mean.total);
   text += part_line("control all-reduce", mean.control, mean.total);
@@ -75,7 +75,9 @@ std::string describe(const BenchReport& r) {
       fmt::format("peak memory: {:.3f} GiB of tensors, {:.3f} GiB of the process{}\n", gibibytes(r.peak_tensor_bytes),
                   gibibytes(r.peak_process_bytes), r.layout.ranks() > 1 ? ", of the rank with most" : "");
   if (!r.operations.empty()) text += operations_table(r);
-  if (r.skipped > 0) text += fmt::format("{} steps had no finite loss: their update did nothing\n", r.skipped);
+  if (r.skipped > 0)
+    text += fmt::format("{} had no finite loss: {} update did nothing\n", counted(r.skipped, "step"),
+                        r.skipped == 1 ? "its" : "their");
   return text;
 }
 

@@ -141,7 +141,7 @@ TEST(StepBench, JsonFieldsAreDocumentedAndUnknownValuesAreNull) {
 TEST(StepBench, UnknownFiguresAreNamedOnThePage) {
   BenchReport r = bench(small_gpt(), {.vocabulary = 50}, {.warmup = 2, .steps = 1, .peak = false});
   const std::string text = describe(r);
-  for (const char* part : {"1 steps after 2", "compute", "exposed communication", "control", "optimizer", "data wait",
+  for (const char* part : {"1 step after 2", "compute", "exposed communication", "control", "optimizer", "data wait",
                            "6 N + 6 x layers x width x T", "MFU: n/a", "peak: not measured"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part;
   }
