@@ -50,7 +50,7 @@ has_all "$wheels/nvidia/cublas/lib/libcublasLt.so.12" kernels/cuda/products/blas
 has_all "$wheels/nvidia/nccl/lib/libnccl.so.2" parallel/nccl/library.cpp
 
 build=build/cuda12
-cmake -S . -B "$build" -G Ninja -Wno-dev -DCMAKE_BUILD_TYPE=Release -DWEFT_CUDA=ON -DWEFT_NCCL=ON -DWEFT_CUDNN=OFF \
+cmake -S . -B "$build" -G Ninja -Wno-dev -DCMAKE_BUILD_TYPE=Release -DWEFT_UNITY=ON -DWEFT_CUDA=ON -DWEFT_NCCL=ON -DWEFT_CUDNN=OFF \
   -DCMAKE_CUDA_COMPILER=clang++-19 -DCUDAToolkit_ROOT="$toolkit" >"$scratch/configure" 2>&1 || { cat "$scratch/configure"; exit 1; }
 grep -E '^-- weft: CUDA 12\.4\.' "$scratch/configure"
 cmake --build "$build" --parallel "$(build_jobs)" --target "${targets[@]}" >"$scratch/build" || { tail -n 40 "$scratch/build"; exit 1; }

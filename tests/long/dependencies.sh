@@ -78,7 +78,7 @@ echo "libraries $(find "$prefix/lib" -name '*.a' -o -name '*.so' | wc -l)" >&3
 
 # weft is configured by the line that was printed, and tests of rooms that use most of the libraries are built and run.
 read -ra line < <(grep '^cmake --preset cpu ' "$log")
-as_user cmake -S . -B "$scratch/home/build" -G Ninja -DCMAKE_BUILD_TYPE=Release "${line[@]:3}" || fail "weft cannot be configured"
+as_user cmake -S . -B "$scratch/home/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DWEFT_UNITY=ON "${line[@]:3}" || fail "weft cannot be configured"
 matches "$log" '^-- weft: CPU only'
 lacks "$log" '^-- weft: without zstd'
 tests=(base/config/config_test data/text/data_text_test)

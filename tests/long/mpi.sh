@@ -14,7 +14,7 @@ for release in "${releases[@]}"; do
   python3 -m venv --without-pip "$place"
   python3 -m pip --python "$place/bin/python" install -q --no-deps "$release" 2>"$scratch/why" ||
     { echo "$release cannot be installed: $(tail -n 1 "$scratch/why")"; exit 77; }
-  cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DWEFT_CUDA=OFF -DMPI_CXX_COMPILER="$place/bin/mpicxx" >"$scratch/log" 2>&1
+  cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DWEFT_UNITY=ON -DWEFT_CUDA=OFF -DMPI_CXX_COMPILER="$place/bin/mpicxx" >"$scratch/log" 2>&1
   cmake --build "$build" --parallel "$(nproc)" --target "${targets[@]}" >"$scratch/log" 2>&1 || fail "weft cannot be built with $release"
   ctest --test-dir "$build" --output-on-failure --no-tests=error -R "$tests" >"$scratch/log" 2>&1 || fail "mpi tests fail with $release"
   echo "$name $(grep -cE '^ *[0-9]+/[0-9]+ Test .* Passed ' "$scratch/log")" >&3
