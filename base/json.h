@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>

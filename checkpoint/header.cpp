@@ -2,7 +2,7 @@
 #include "checkpoint/header.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <stdio.h>
 
 #include "base/hash.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "generate/generations.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace weft {
 

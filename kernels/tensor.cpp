@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/tensor.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "kernels/memory.h"

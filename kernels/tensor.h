@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <fmt/core.h>
+
+#include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -149,17 +153,11 @@ struct Gradient {
 }  // namespace weft
 
 // Pass the object, not its text(): it is then formatted only if there is an error.
-template <>
-struct fmt::formatter<weft::Shape> : fmt::formatter<std::string_view> {
-  template <class FormatContext>
-  auto format(const weft::Shape& shape, FormatContext& context) const {
-    return fmt::formatter<std::string_view>::format(shape.text(), context);
-  }
-};
-template <>
-struct fmt::formatter<weft::Tensor> : fmt::formatter<std::string_view> {
-  template <class FormatContext>
-  auto format(const weft::Tensor& tensor, FormatContext& context) const {
-    return fmt::formatter<std::string_view>::format(tensor.text(), context);
+template <class Printed>
+requires std::same_as<Printed, weft::Shape> || std::same_as<Printed, weft::Tensor>
+struct fmt::formatter<Printed> {
+  constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
+  auto format(const Printed& printed, fmt::format_context& context) const {
+    return std::ranges::copy(printed.text(), context.out()).out;
   }
 };

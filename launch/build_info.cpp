@@ -2,7 +2,7 @@
 #include "launch/build_info.h"
 
 #include <H5public.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/mpi.h"
 #include "data/text/byte_stream.h"

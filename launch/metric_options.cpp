@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/metric_options.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "launch/command_line/help.h"
 

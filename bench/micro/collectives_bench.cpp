@@ -3,7 +3,7 @@
 // one line of JSON per way:
 //   mpirun -np 4 collectives_bench MIB
 // With the name of a way it runs that way once and prints nothing, for a monitor that counts the bytes.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

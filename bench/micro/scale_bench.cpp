@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The processor time that data parallelism alone costs a rank, by the number of replicas: for the description of the
 // plan at start, and for a step's share. Prints a list of JSON objects. Nothing is trained, and no other rank runs.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <ctime>

@@ -3,7 +3,7 @@
 // object per line with a field "text".
 //   tokenizer_bench encode TOKENIZER.json FILE THREADS
 //   tokenizer_bench learn MERGES FILE THREADS
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <atomic>

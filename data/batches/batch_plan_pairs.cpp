@@ -2,7 +2,7 @@
 #include "data/batches/batch_plan_pairs.h"
 
 // Training plans over pairs of a source and a target, by shuffled or bucketed groups.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <iterator>

@@ -2,7 +2,7 @@
 #include "data/batches/batch_plan_windows.h"
 
 // Plans over a stream of tokens: windows for training, and for evaluation.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/prepare/prepare.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <numeric>
 

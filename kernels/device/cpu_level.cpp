@@ -2,7 +2,7 @@
 #include "kernels/device/cpu_level.h"
 
 #include <cpuid.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

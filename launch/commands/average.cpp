@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/average.h"
 
+#include <memory>
+
 #include "base/log.h"
 #include "base/progress.h"
 #include "launch/commands.h"

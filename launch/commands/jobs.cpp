@@ -2,6 +2,7 @@
 #include "launch/shipped/jobs.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "base/output.h"
 #include "launch/commands.h"

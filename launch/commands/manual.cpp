@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/shipped/manual.h"
 
+#include <memory>
+
 #include "base/output.h"
 #include "launch/build_info.h"
 #include "launch/commands.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/tokenizer/formats/json.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/error.h"

@@ -2,7 +2,7 @@
 // This file alone includes oneDNN and handles the difference between its versions 2 and 3.
 #include "kernels/cpu/products/matmul.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
