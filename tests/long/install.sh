@@ -52,10 +52,10 @@ page() {
     mpirun -np 2 --bind-to none --oversubscribe weft train job.yaml $steps
     weft evaluate job.yaml --split test | tee scores
     echo 'She buys a red book.' | weft translate --checkpoint runs/sample-translation --beam 5"
-  score=$(sed -nE 's/^BLEU\|.* = ([0-9.]+) .*/\1/p' "$bare/home/reader/$name/scores")
+  score=$(sed -nE 's/^BLEU[^=]* = ([0-9.]+) .*/\1/p' "$bare/home/reader/$name/scores")
   echo "seconds-of-the-$name $((SECONDS - began))" >&3
   echo "BLEU-of-the-$name $score" >&3
-  [[ -n $WEFT_LONG_SHORT ]] || awk -v score="$score" 'BEGIN {exit !(score >= 95)}' || fail "the $name: BLEU $score, less than 95"
+  [[ -n $WEFT_LONG_SHORT ]] || awk -v score="$score" 'BEGIN {exit !(score >= 95 && score <= 100)}' || fail "the $name: BLEU $score, less than 95"
 }
 
 began=$SECONDS
