@@ -43,7 +43,8 @@ void start_logging(int rank, int world_size) {
   spdlog::set_default_logger(logger);
 }
 
-void log_text(int level, const std::string& text) {
+void log_text(int level, const std::string& message) {
+  const std::string text = printable(message);
   if (spdlog::default_logger_raw()->name() != kLogger) start_logging(0, 1);
   switch (level) {
     case 0:

@@ -5,7 +5,9 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 
 #include "base/error.h"
@@ -37,7 +39,46 @@ std::string_view first_lines(std::string_view text) {
   return end == std::string_view::npos ? text : text.substr(0, end + 1);
 }
 
+// The length of the UTF-8 sequence at the beginning of `text`; 0 if there is none.
+size_t sequence_length(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
+  const size_t length = byte(0) < 0x80   ? 1
+                        : byte(0) < 0xc2 ? 0
+                        : byte(0) < 0xe0 ? 2
+                        : byte(0) < 0xf0 ? 3
+                        : byte(0) < 0xf5 ? 4
+                                         : 0;
+  if (length > text.size()) return 0;
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  return length;
+}
+
+// C0 without tab and line feed, DEL, and C1, which UTF-8 writes as 0xc2 and a second byte.
+bool is_control(std::string_view sequence) {
+  const auto first = static_cast<uint8_t>(sequence[0]);
+  if (sequence.size() == 1) return (first < 0x20 && first != '\n' && first != '\t') || first == 0x7f;
+  return first == 0xc2 && static_cast<uint8_t>(sequence[1]) < 0xa0;
+}
+
 }  // namespace
+
+std::string printable(std::string_view text) {
+  std::string shown;
+  shown.reserve(text.size());
+  while (!text.empty()) {
+    const size_t length = sequence_length(text);
+    const std::string_view sequence = text.substr(0, std::max<size_t>(length, 1));
+    if (length > 0 && !is_control(sequence)) {
+      shown += sequence;
+    } else {
+      for (const char c : sequence) shown += fmt::format("\\x{:02x}", static_cast<uint8_t>(c));
+    }
+    text.remove_prefix(sequence.size());
+  }
+  return shown;
+}
 
 bool write_lines(int file, std::string_view text) {
   while (!text.empty()) {
@@ -49,7 +90,9 @@ bool write_lines(int file, std::string_view text) {
 }
 
 void print(std::string_view text) {
-  if (write_lines(STDOUT_FILENO, text)) return;
+  const bool written =
+      isatty(STDOUT_FILENO) ? write_lines(STDOUT_FILENO, printable(text)) : write_lines(STDOUT_FILENO, text);
+  if (written) return;
   throw DataError(fmt::format("write standard output: {}", std::strerror(errno)), "what was printed is not complete");
 }
 

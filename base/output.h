@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <string>
 #include <string_view>
 
 // Everything that weft prints goes through here: several processes and threads share a console, and a launcher cuts
@@ -11,7 +12,12 @@ namespace weft {
 // print in the middle of it. False, with errno set, if a write fails; the rest is then not written.
 bool write_lines(int file, std::string_view text);
 
-// Writes to standard output in the same way. DataError if a write fails.
+// `text` as a terminal may have it: control characters, which come from files and models, could clear it, fill a
+// clipboard or fake a prompt. Each of them, and each byte that is not UTF-8, is spelt out: \x1b. Line ends and tabs
+// stay.
+std::string printable(std::string_view text);
+
+// Writes to standard output in the same way; to a terminal what is printable() of it. DataError if a write fails.
 void print(std::string_view text);
 
 }  // namespace weft

@@ -78,14 +78,14 @@ void Progress::show(const std::string& line, bool last) {
   if (!is_rank0_) return;
   const auto now = std::chrono::steady_clock::now();
   if (terminal_) {
-    write("\r\x1b[K" + line);
+    write("\r\x1b[K" + printable(line));
     open_ = true;
     if (last) clear();
     return;
   }
   if (!last && std::chrono::duration<double>(now - shown_).count() < quiet_seconds_) return;
   shown_ = now;
-  write(line + "\n");
+  write(printable(line) + "\n");
 }
 
 void Progress::write(const std::string& text) {

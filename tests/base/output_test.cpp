@@ -24,6 +24,24 @@ Texts written(const std::string& text) {
   return writes_to(STDERR_FILENO, [&] { EXPECT_TRUE(write_lines(STDERR_FILENO, text)); });
 }
 
+TEST(Printable, ControlCharactersAreSpeltOut) {
+  EXPECT_EQ(printable("plain\ttext\n\u00e9\u4e2d\U0001f600"), "plain\ttext\n\u00e9\u4e2d\U0001f600");
+  EXPECT_EQ(printable("\x1b]52;c;cm0gLXJm\x07"), "\\x1b]52;c;cm0gLXJm\\x07");
+  EXPECT_EQ(printable(std::string("a\rb\0c\x7f", 6)), "a\\x0db\\x00c\\x7f");
+  EXPECT_EQ(printable("\u009b31m"), "\\xc2\\x9b31m");       // C1's CSI
+  EXPECT_EQ(printable("\x9b\xe4\xb8"), "\\x9b\\xe4\\xb8");  // not UTF-8
+  EXPECT_EQ(printable(""), "");
+}
+
+TEST(Printable, LogsAndProgressAre) {
+  const Texts texts = writes_to(STDERR_FILENO, [] {
+    log_warning("a model says {}", "\x1b[2J");
+    Progress(true, 0).show("step 1 \x1b[2J", true);
+  });
+  for (const std::string& text : texts) EXPECT_EQ(text.find('\x1b'), std::string::npos) << text;
+  EXPECT_EQ(texts.size(), 2u);
+}
+
 TEST(WriteLines, LinesThatFitAreOneWrite) {
   EXPECT_EQ(written("one\ntwo\n"), Texts{"one\ntwo\n"});
   EXPECT_EQ(written("no end"), Texts{"no end"});
