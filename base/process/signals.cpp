@@ -10,7 +10,8 @@
 namespace weft {
 namespace {
 
-constexpr std::array kSignals = {SIGUSR1, SIGTERM, SIGINT};
+constexpr std::array kSignals = {SIGUSR1, SIGUSR2, SIGTERM, SIGINT, SIGHUP, SIGXCPU};
+static_assert(kSignals.size() == StopSignals::kCount);
 
 // A handler can reach nothing but static storage.
 std::atomic<int>& received() {
@@ -37,7 +38,11 @@ StopSignals::StopSignals() {
   struct sigaction action {};
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
-  for (const int signal : kSignals) sigaction(signal, &action, nullptr);
+  for (size_t i = 0; i < kSignals.size(); ++i) {
+    sigaction(kSignals[i], nullptr, &before_[i]);
+    // nohup has a hang-up ignored, which stays so.
+    if (before_[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);
+  }
   const sigset_t set = stop_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   receiver_ = std::thread([this] { wait_for_end(); });
@@ -58,11 +63,10 @@ StopSignals::~StopSignals() {
   }
   changed_.notify_all();
   receiver_.join();
-  struct sigaction action {};
-  action.sa_handler = SIG_DFL;
-  for (const int signal : kSignals) sigaction(signal, &action, nullptr);
+  for (size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before_[i], nullptr);
   const sigset_t set = stop_signals();
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  received() = 0;
 }
 
 bool StopSignals::stop_asked() { return received() > 0; }

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <signal.h>
+
+#include <array>
 #include <condition_variable>
+#include <cstddef>
 #include <mutex>
 #include <thread>
 
 namespace weft {
 
-// While an object exists, SIGUSR1, SIGTERM and SIGINT ask for a stop instead of ending the process: the training loop
-// sees stop_asked() at its next step, saves and leaves. A second signal ends the process at once (128 + signal).
+// While an object exists, SIGUSR1, SIGUSR2, SIGTERM, SIGINT, SIGHUP (a terminal is gone) and SIGXCPU (a limit of time)
+// ask for a stop instead of ending the process: the training loop sees stop_asked() at its next step, saves and leaves.
+// A second signal ends the process at once (128 + signal). A signal that was ignored before stays ignored.
 //
 // Handlers run on a thread of their own; the thread that makes this object, and all threads that it starts later,
 // block these signals. They must: oneDNN's generated products keep the stack pointer in a heap buffer while they run,
@@ -15,6 +20,7 @@ namespace weft {
 // At most one object at a time, since signal handlers are state of the whole process.
 class StopSignals {
  public:
+  static constexpr size_t kCount = 6;  // signals
   StopSignals();
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
@@ -26,6 +32,7 @@ class StopSignals {
 
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::array<struct sigaction, kCount> before_{};
   bool ending_ = false;
   std::thread receiver_;
 };

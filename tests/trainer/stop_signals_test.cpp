@@ -50,6 +50,29 @@ TEST(StopSignals, NeverTouchARunningProduct) {
   for (int i = 0; i < 30; ++i) EXPECT_EQ(run_child(1000 + 137 * i, {i % 2 ? SIGUSR1 : SIGTERM}), 0) << i;
 }
 
+TEST(StopSignals, AllThatASchedulerOrATerminalSendsAskForAStop) {
+  for (const int signal : {SIGUSR1, SIGUSR2, SIGTERM, SIGINT, SIGHUP, SIGXCPU}) {
+    const StopSignals signals;
+    EXPECT_FALSE(StopSignals::stop_asked());
+    kill(getpid(), signal);
+    for (int i = 0; i < 1000 && !StopSignals::stop_asked(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_TRUE(StopSignals::stop_asked()) << signal;
+  }
+}
+
+TEST(StopSignals, WhatWasIgnoredStaysIgnored) {
+  const auto before = ::signal(SIGHUP, SIG_IGN);  // as nohup does
+  {
+    const StopSignals signals;
+    kill(getpid(), SIGHUP);
+    kill(getpid(), SIGUSR1);
+    while (!StopSignals::stop_asked()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // a second signal would end the process
+  }
+  EXPECT_EQ(::signal(SIGHUP, before), SIG_IGN);
+}
+
 TEST(StopSignals, ASecondSignalEndsAtOnce) {
   const pid_t child = fork();
   if (child == 0) {

@@ -2,6 +2,8 @@
 #include "trainer/run/metrics.h"
 
 #include <algorithm>
+#include <charconv>
+#include <fstream>
 #include <optional>
 
 #include "base/error.h"
@@ -38,6 +40,22 @@ std::vector<Json> whole_lines(const fs::path& path) {
   return lines;
 }
 
+constexpr int64_t kMostAttempts = int64_t{1} << 40;  // a larger number was written by nobody
+
+// The size of the file up to the end of its last whole line.
+uint64_t whole_size(const File& file) {
+  constexpr uint64_t kBlock = 64 << 10;
+  std::string block;
+  for (uint64_t end = file.size(); end > 0;) {
+    const uint64_t begin = end - std::min(end, kBlock);
+    block.resize(end - begin);
+    file.read_at(begin, block.data(), block.size());
+    if (const size_t at = block.rfind('\n'); at != std::string::npos) return begin + at + 1;
+    end = begin;
+  }
+  return 0;
+}
+
 }  // namespace
 
 MetricsLog::MetricsLog(const fs::path& directory, std::string run, int64_t attempt)
@@ -45,9 +63,7 @@ MetricsLog::MetricsLog(const fs::path& directory, std::string run, int64_t attem
   try {
     const fs::path path = log_path(directory);
     if (fs::exists(path)) {
-      const std::string text = read_file(path);
-      const size_t end = text.rfind('\n');
-      fs::resize_file(path, end == std::string::npos ? 0 : end + 1);
+      fs::resize_file(path, whole_size(File(path, File::Mode::Read)));
     }
     file_ = std::make_unique<File>(path, File::Mode::ReadWrite);
   } catch (const std::exception& error) {
@@ -76,10 +92,17 @@ void MetricsLog::write(const char* event, int64_t step, const Json& fields) {
   }
 }
 
+// A log may have millions of lines: only this one number is read in each.
 int64_t next_attempt(const fs::path& directory) {
+  constexpr std::string_view kKey = "\"attempt\":";
   int64_t next = 0;
-  for (const Json& line : whole_lines(log_path(directory))) {
-    next = std::max(next, line["attempt"].get<int64_t>() + 1);
+  std::ifstream log(log_path(directory));
+  for (std::string line; std::getline(log, line);) {
+    const size_t at = line.find(kKey);
+    if (at == std::string::npos) continue;
+    int64_t attempt = -1;
+    std::from_chars(line.data() + at + kKey.size(), line.data() + line.size(), attempt);
+    if (attempt < kMostAttempts) next = std::max(next, attempt + 1);
   }
   return next;
 }

@@ -70,6 +70,15 @@ TEST(Metrics, ALogThatIsOnePartialLineBecomesEmpty) {
   EXPECT_EQ(steps_of(read_metrics(scratch.path(), "train")), (std::vector<int64_t>{1}));
 }
 
+TEST(Metrics, ALongPartialLineIsCutOffToo) {
+  const Scratch scratch;
+  write_steps(scratch.path(), 0, {1, 2});
+  const std::string whole = read_file(scratch / "metrics.jsonl");
+  scratch.write("metrics.jsonl", whole + std::string(200000, 'x'));
+  write_steps(scratch.path(), 1, {});
+  EXPECT_EQ(read_file(scratch / "metrics.jsonl"), whole);
+}
+
 TEST(Metrics, ForeignLinesAreNoSteps) {
   const Scratch scratch;
   scratch.write("metrics.jsonl",
