@@ -18,6 +18,7 @@ enum class ExitCode : int {
   PeerDied = 5,
   Busy = 6,
   NoProgress = 7,
+  Hardware = 8,    // a device, a link or a disk failed, perhaps for a moment; rerun the same command to resume
   Preempted = 75,  // EX_TEMPFAIL: saved; rerun the same command to resume
 };
 
@@ -47,6 +48,23 @@ class DataError : public Error {
  public:
   explicit DataError(const std::string& what, std::string hint = {})
       : Error(ExitCode::BadData, what, std::move(hint)) {}
+
+ protected:
+  DataError(ExitCode code, const std::string& what, std::string hint) : Error(code, what, std::move(hint)) {}
+};
+
+// A file cannot be read or written because its disk, its server or this node fails, perhaps for a moment (exit 8). What
+// it holds may be in order: nobody takes this for damage.
+class IoError : public DataError {
+ public:
+  explicit IoError(const std::string& what, std::string hint = {})
+      : DataError(ExitCode::Hardware, what, std::move(hint)) {}
+};
+
+// This user may not read or write a file (exit 3). What it holds may be in order.
+class AccessError : public DataError {
+ public:
+  using DataError::DataError;
 };
 
 // Training no longer makes sense: too many non-finite steps in a row (exit 4).
@@ -68,6 +86,16 @@ class DeviceError : public Error {
  public:
   explicit DeviceError(const std::string& what, std::string hint = {})
       : Error(ExitCode::Internal, what, std::move(hint)) {}
+
+ protected:
+  DeviceError(ExitCode code, const std::string& what, std::string hint) : Error(code, what, std::move(hint)) {}
+};
+
+// A device, or a link between devices, has failed: it may be gone for good, or work again later (exit 8).
+class LostDeviceError : public DeviceError {
+ public:
+  explicit LostDeviceError(const std::string& what, std::string hint = {})
+      : DeviceError(ExitCode::Hardware, what, std::move(hint)) {}
 };
 
 // Another rank died, hung or disagreed (exit 5).
@@ -106,7 +134,11 @@ void require(bool condition, fmt::format_string<Args...> format, Args&&... args)
 // a / b where b must divide a; `what` names the quantity in the error.
 int64_t div_exact(int64_t a, int64_t b, const char* what);
 
-// "strerror(errno)" of a failed call on a path, as a DataError: "open PATH: No such file or directory".
+// Whether an errno tells of a failure that may be over a moment later: a disk, a server, a network, a lack of
+// descriptors or memory. A full disk is none, since nothing but a user makes room.
+bool is_momentary(int code);
+// "strerror(errno)" of a failed call on a path: "open PATH: No such file or directory". An IoError if it is momentary,
+// an AccessError without the permission, else a DataError.
 [[noreturn]] void throw_errno(const std::string& call, const std::string& path);
 
 // The message and hint as a user reads them, several lines.

@@ -5,15 +5,58 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <thread>
 #include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
 
 namespace weft {
+namespace {
 
-File::File(fs::path path, Mode mode) : path_(std::move(path)) {
+// Waits between tries of a call that has failed for a moment, longer each time.
+class Retry {
+ public:
+  Retry(const char* call, const fs::path& path, std::chrono::milliseconds patience)
+      : call_(call), path_(path), patience_(patience) {}
+
+  // errno says why the call failed. Throws that, if it is not momentary or was tried for long enough.
+  void wait_or_throw() {
+    if (!is_momentary(errno) || waited_ >= patience_) throw_errno(call_, path_);
+    if (waited_ == std::chrono::milliseconds(0)) {
+      log_warning("{} {}: {}; trying again for {} s", call_, path_.string(), std::strerror(errno),
+                  std::chrono::duration_cast<std::chrono::seconds>(patience_).count());
+    }
+    const auto time = std::min(patience_ - waited_, next_);
+    std::this_thread::sleep_for(time);
+    waited_ += time;
+    next_ = std::min(2 * next_, std::chrono::milliseconds(5000));
+  }
+
+ private:
+  const char* call_;
+  const fs::path& path_;
+  std::chrono::milliseconds patience_, waited_{0}, next_{50};
+};
+
+struct Descriptor {
+  int number = -1;
+  Descriptor() = default;
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() { reset(-1); }
+  void reset(int to) {
+    if (number >= 0) ::close(number);
+    number = to;
+  }
+};
+
+}  // namespace
+
+File::File(fs::path path, Mode mode, std::chrono::milliseconds patience) : path_(std::move(path)) {
   int flags = O_CLOEXEC;
   switch (mode) {
     case Mode::Read:
@@ -26,15 +69,17 @@ File::File(fs::path path, Mode mode) : path_(std::move(path)) {
       flags |= O_RDWR | O_CREAT;
       break;
   }
-  descriptor_ = ::open(path_.c_str(), flags, 0644);
-  if (descriptor_ < 0) throw_errno("open", path_);
+  if (mode == Mode::Read) patience_ = patience;
+  Retry retry("open", path_, patience_);
+  while ((descriptor_ = ::open(path_.c_str(), flags, 0644)) < 0) retry.wait_or_throw();
 }
 
 File::~File() {
   if (descriptor_ >= 0 && ::close(descriptor_) != 0) log_error("close {}: failed", path_.string());
 }
 
-File::File(File&& other) noexcept : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+File::File(File&& other) noexcept
+    : path_(std::move(other.path_)), patience_(other.patience_), descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 uint64_t File::size() const {
   struct stat info {};
@@ -42,12 +87,21 @@ uint64_t File::size() const {
   return static_cast<uint64_t>(info.st_size);
 }
 
+// After a momentary failure the file is opened again, since a server that was away may not know the descriptor any
+// more.
 void File::read_at(uint64_t offset, void* into, size_t bytes) const {
   auto* at = static_cast<char*>(into);
+  Retry retry("read", path_, patience_);
+  Descriptor again;
   while (bytes > 0) {
-    const ssize_t n = ::pread(descriptor_, at, bytes, static_cast<off_t>(offset));
+    const int from = again.number >= 0 ? again.number : descriptor_;
+    const ssize_t n = ::pread(from, at, bytes, static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw_errno("read", path_);
+    if (n < 0) {
+      retry.wait_or_throw();
+      again.reset(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+      continue;
+    }
     require<DataError>(n > 0, "read {}: the file ends at byte {}, {} more were expected", path_.string(), offset,
                        bytes);
     at += n, offset += static_cast<uint64_t>(n), bytes -= static_cast<size_t>(n);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -11,18 +12,21 @@ namespace weft {
 
 namespace fs = std::filesystem;
 
-// An open file descriptor; closes on destruction (errors at close are logged: use sync() where they matter).
+// An open file descriptor; closes on destruction (errors at close are logged: use sync() where they matter). A
+// momentary failure to open or read a file for reading is tried again, for as long as `patience`, on the file of that
+// name then.
 class File {
  public:
   enum class Mode { Read, Create, ReadWrite };
-  File(fs::path path, Mode mode);
+  static constexpr std::chrono::milliseconds kPatience{30000};
+  File(fs::path path, Mode mode, std::chrono::milliseconds patience = kPatience);
   ~File();
   File(File&& other) noexcept;
   File& operator=(File&&) = delete;
   File(const File&) = delete;
 
   uint64_t size() const;
-  void read_at(uint64_t offset, void* into, size_t bytes) const;   // all of it, or DataError (truncated, EIO)
+  void read_at(uint64_t offset, void* into, size_t bytes) const;   // all of it, or DataError (truncated), IoError
   void write_at(uint64_t offset, const void* from, size_t bytes);  // all of it, or DataError (ENOSPC names the path)
   void append(std::string_view bytes);
   void sync();  // fsync
@@ -36,6 +40,7 @@ class File {
  private:
   void write_back(uint64_t offset, uint64_t bytes, unsigned flags);
   fs::path path_;
+  std::chrono::milliseconds patience_{0};
   int descriptor_ = -1;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/background_job.h"
 
-#include "base/error.h"
+#include <utility>
 
 namespace weft {
 
@@ -13,13 +13,13 @@ void BackgroundJob::start(std::function<void()> work) {
   wait();
   if (thread_.joinable()) thread_.join();
   ended_ = false;
-  failure_.clear();
+  failure_ = nullptr;
   thread_ = std::thread([this, work = std::move(work)] {
-    std::string failure;
+    std::exception_ptr failure;
     try {
       work();
-    } catch (const std::exception& error) {
-      failure = describe(error);
+    } catch (...) {
+      failure = std::current_exception();
     }
     const std::lock_guard lock(mutex_);
     failure_ = std::move(failure);

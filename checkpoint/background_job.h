@@ -2,9 +2,9 @@
 #pragma once
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <functional>
 #include <mutex>
-#include <string>
 #include <thread>
 
 namespace weft {
@@ -19,14 +19,17 @@ class BackgroundJob {
   void wait();
   // Waits for `time` at most. True if the work has ended.
   bool wait_for(std::chrono::milliseconds time);
-  // The message of the exception that the last work threw, once the work has ended; "" if it threw none.
-  const std::string& failure() const { return failure_; }
+  // Whether the last work threw, once it has ended; throw_failure() throws the same.
+  bool failed() const { return failure_ != nullptr; }
+  void throw_failure() const {
+    if (failure_) std::rethrow_exception(failure_);
+  }
 
  private:
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool ended_ = true;
-  std::string failure_;
+  std::exception_ptr failure_;
   std::thread thread_;
 };
 

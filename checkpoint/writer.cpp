@@ -133,7 +133,7 @@ void CheckpointWriter::write_part(const fs::path& directory, Clock::time_point b
 
 SaveStates CheckpointWriter::states() const {
   if (!busy() || (phase_ == Phase::Committing && world_.rank() != 0) || !job_.ended()) return {};
-  if (!job_.failure().empty()) return {.failed = 1};
+  if (job_.failed()) return {.failed = 1};
   return phase_ == Phase::Writing ? SaveStates{.written = 1} : SaveStates{.committed = 1};
 }
 
@@ -203,7 +203,14 @@ void CheckpointWriter::commit(std::vector<Part> parts) {
 void CheckpointWriter::fail() {
   cancelled_ = true;
   job_.wait();
-  const std::string problem = first_text(world_, job_.failure());
+  std::string problem;
+  bool momentary = false;
+  try {
+    agree_each(world_, [this] { job_.throw_failure(); });
+  } catch (const std::exception& error) {
+    problem = describe(error);
+    momentary = dynamic_cast<const IoError*>(&error) != nullptr;
+  }
   if (world_.rank() == 0) {
     std::error_code error;
     fs::remove_all(temporary(), error);
@@ -211,8 +218,9 @@ void CheckpointWriter::fail() {
   }
   const fs::path path = target();
   end();
-  throw DataError(fmt::format("checkpoint {} was not saved: {}", path.string(), problem),
-                  "the checkpoints saved before are untouched; make room, then run the same command again");
+  const std::string what = fmt::format("checkpoint {} was not saved: {}", path.string(), problem);
+  if (momentary) throw IoError(what, "the checkpoints saved before are untouched; run the same command again");
+  throw DataError(what, "the checkpoints saved before are untouched; make room, then run the same command again");
 }
 
 void CheckpointWriter::end() {

@@ -29,8 +29,9 @@ constexpr const char* kFooter =
     "  weft evaluate job.yaml --split test\n"
     "weft COMMAND --help explains a command, weft keys lists the keys of a job.\n"
     "Exit codes: 0 done, 2 bad configuration or arguments, 3 bad data or checkpoint, 4 divergence, 5 a peer died or\n"
-    "hung, 6 another run owns the run directory, 7 restarts without progress, 75 saved and stopped by a signal or by\n"
-    "train.max_time (rerun the same command to resume).";
+    "hung, 6 another run owns the run directory, 7 restarts without progress, 8 a device or a disk failed, perhaps for "
+    "a\n"
+    "moment, 75 saved and stopped by a signal or by train.max_time (rerun the same command to resume).";
 
 // Before the ranks work together all of them read the same command line and the same job, and fail with the same error.
 // Rank 0 prints the error, and when it exits the launcher ends the other ranks. A rank that is still running after this

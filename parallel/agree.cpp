@@ -10,12 +10,13 @@
 namespace weft {
 namespace {
 
-// How rank 0's work ended, as it is sent to the other ranks. Each kind of error has its own exit code, except memory
-// errors, whose exit code other kinds share.
+// How rank 0's work ended, as it is sent to the other ranks: the kinds of errors that somebody tells apart.
 enum class Kind : char {
   Done = 'd',
   Config = 'c',
   Data = 'f',
+  Io = 'o',
+  Access = 'a',
   Divergence = 'n',
   Memory = 'm',
   Peer = 'p',
@@ -26,8 +27,12 @@ enum class Kind : char {
 
 Kind kind_of(const std::exception& error) {
   if (dynamic_cast<const ConfigError*>(&error)) return Kind::Config;
+  if (dynamic_cast<const IoError*>(&error)) return Kind::Io;
+  if (dynamic_cast<const AccessError*>(&error)) return Kind::Access;
   if (dynamic_cast<const DataError*>(&error)) return Kind::Data;
-  if (dynamic_cast<const std::filesystem::filesystem_error*>(&error)) return Kind::Data;
+  if (const auto* failed = dynamic_cast<const std::filesystem::filesystem_error*>(&error)) {
+    return is_momentary(failed->code().value()) ? Kind::Io : Kind::Data;
+  }
   if (dynamic_cast<const DivergenceError*>(&error)) return Kind::Divergence;
   if (dynamic_cast<const MemoryError*>(&error) || dynamic_cast<const std::bad_alloc*>(&error)) return Kind::Memory;
   if (dynamic_cast<const PeerError*>(&error)) return Kind::Peer;
@@ -42,6 +47,10 @@ Kind kind_of(const std::exception& error) {
       throw ConfigError(text, hint);
     case Kind::Data:
       throw DataError(text, hint);
+    case Kind::Io:
+      throw IoError(text, hint);
+    case Kind::Access:
+      throw AccessError(text, hint);
     case Kind::Divergence:
       throw DivergenceError(text, hint);
     case Kind::Memory:

@@ -37,11 +37,18 @@ std::string NcclLibrary::words(ncclResult_t result) const {
   return fmt::format("{}{}", error_string(result), last.empty() ? "" : ": " + last);
 }
 
+void NcclLibrary::throw_failure(ncclResult_t result, const std::string& what) {
+  const std::string hint = "NCCL_DEBUG=INFO makes NCCL print more";
+  if (result == ncclRemoteError) throw PeerError(what, "the same command resumes from the last checkpoint");
+  const bool called_wrongly = result == ncclInvalidArgument || result == ncclInvalidUsage;
+  if (called_wrongly) throw DeviceError(what, hint);
+  throw LostDeviceError(what, "the same command resumes from the last checkpoint; " + hint);
+}
+
 void NcclLibrary::check(ncclResult_t result, const char* call) const {
   if (result == ncclSuccess) return;
   const std::string what = fmt::format("NCCL: {}: {}", call, words(result));
-  if (result == ncclRemoteError) throw PeerError(what);
-  throw DeviceError(what, "NCCL_DEBUG=INFO makes NCCL print more");
+  throw_failure(result, what);
 }
 
 void NcclLibrary::check_quietly(ncclResult_t result, const char* call) const noexcept {

@@ -28,7 +28,10 @@ struct NcclLibrary {
 
   // Throws a DeviceError that names the library, where it was looked for, and what is missing in it.
   static std::shared_ptr<const NcclLibrary> open();
-  // Throws if `result` says that `call` failed: PeerError if another rank is gone, else DeviceError.
+  // Throws what a failure of NCCL means: PeerError if another rank is gone, DeviceError if NCCL was called wrongly,
+  // else LostDeviceError: a device, a link or the network has failed.
+  [[noreturn]] static void throw_failure(ncclResult_t result, const std::string& what);
+  // Throws if `result` says that `call` failed.
   void check(ncclResult_t result, const char* call) const;
   // "unhandled system error: ...", the library's message.
   std::string words(ncclResult_t result) const;

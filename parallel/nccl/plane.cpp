@@ -77,8 +77,7 @@ void NcclPlane::fail(MeshAxis axis, ncclResult_t error) {
                                        more.empty() ? "" : "; ", more);
   // The abort comes before the exception, since destructors wait for the device while the exception unwinds.
   finish_within(kAbortTakes, [self = shared_from_this()] { self->abort(); });
-  if (error == ncclRemoteError) throw PeerError(what, "the same command resumes from the last checkpoint");
-  throw DeviceError(what, "the same command resumes from the last checkpoint; NCCL_DEBUG=INFO makes NCCL print more");
+  NcclLibrary::throw_failure(error, what);
 }
 
 // The aborts form a group: one by one, the first would wait for the device, which still waits in the second. If the

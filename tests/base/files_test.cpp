@@ -2,8 +2,13 @@
 #include "base/files.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <thread>
 
 #include "base/error.h"
+#include "tests/support/error_of.h"
 #include "tests/support/scratch.h"
 
 namespace weft {
@@ -29,6 +34,43 @@ TEST(Files, MissingFileNamesThePath) {
   }
 }
 
+// The first page of a process' memory is never mapped, and reading it fails as a bad disk does.
+TEST(Files, AMomentaryFailureIsTriedAgainAndThenToldApart) {
+  const auto began = std::chrono::steady_clock::now();
+  const File bad("/proc/self/mem", File::Mode::Read, std::chrono::milliseconds(120));
+  char byte = 0;
+  EXPECT_NE(error_of<IoError>([&] { bad.read_at(0, &byte, 1); }).find("/proc/self/mem: Input/output error"),
+            std::string::npos);
+  EXPECT_GE(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(120));
+  try {
+    bad.read_at(0, &byte, 1);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::Hardware);
+  }
+}
+
+TEST(Files, WhatWorksAgainAMomentLaterIsRead) {
+  const Scratch scratch;
+  const fs::path path = scratch.write("a.txt", "text");
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const rlimit none{0, limit.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &none);  // EMFILE
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    setrlimit(RLIMIT_NOFILE, &limit);
+  });
+  EXPECT_EQ(read_file(path), "text");
+  later.join();
+}
+
+// What a user must mend is not tried again.
+TEST(Files, AMissingFileIsNotTriedAgain) {
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_THROW(read_file("/nonexistent"), DataError);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, File::kPatience / 2);
+}
+
 TEST(Files, FullDeviceIsADataErrorWithTheReason) {
   File full("/dev/full", File::Mode::ReadWrite);
   try {
@@ -37,6 +79,7 @@ TEST(Files, FullDeviceIsADataErrorWithTheReason) {
   } catch (const DataError& error) {
     EXPECT_NE(std::string(error.what()).find("No space left"), std::string::npos);
     EXPECT_FALSE(error.hint().empty());
+    EXPECT_EQ(error.code(), ExitCode::BadData) << "a scheduler must not restart it";
   }
 }
 

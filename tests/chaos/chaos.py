@@ -151,6 +151,10 @@ class Runs:
             if values != self.expected["steps"][step]:
                 raise Lost(f"step {step}: {values} is not {self.expected['steps'][step]}")
 
+    def steps_of(self, run):
+        """Returns the steps of a run's checkpoints."""
+        return sorted(int(path.name[5:]) for path in (self.scratch / run / "checkpoints").glob("step-????????"))
+
     def half(self, run):
         shutil.copytree(self.scratch / "half", self.scratch / run)
 
@@ -181,6 +185,11 @@ def one_fault(runs, run, fault):
     code, came = runs.disturbed(run, fault)
     if not came:
         return False
+    if fault.phase == "load" and fault.action == "EIO":
+        newest = runs.steps_of("half")[-1]
+        began = [line["step"] for line in runs.lines(run) if line["event"] == "start"]
+        if code != 0 or began[-1] != newest:
+            raise Lost(f"a checkpoint that could not be read for a moment: exit {code}, begun at {began}, not {newest}")
     if fault.action in (signal.SIGKILL, signal.SIGSTOP) and code == 0 and fault.delay == 0:
         raise Lost(f"mpirun returned 0 after {name(fault.action)}")
     runs.goes_on(run, lines_may_lack=isinstance(fault.action, str) and fault.phase == "step")
@@ -208,7 +217,8 @@ def random_faults(runs, random_, count, found):
 
 def once_each(runs, random_, found):
     kill, term, usr1, stop = map(int, (signal.SIGKILL, signal.SIGTERM, signal.SIGUSR1, signal.SIGSTOP))
-    faults = [Fault("start", 1, 1, kill, 1, 0), Fault("load", 2, 0, kill, 0, 0), Fault("step", 6, 0, stop, 1, 0),
+    faults = [Fault("start", 1, 1, kill, 1, 0), Fault("load", 2, 0, kill, 0, 0),
+              Fault("load", 1, 1, "EIO", 1, 0), Fault("load", 3, 0, "EIO", 0, 0), Fault("step", 6, 0, stop, 1, 0),
               Fault("evaluation", 1, 0, kill, 1, 0), Fault("snapshot", 2, 0, kill, 0, 0),
               Fault("write", 8, 1, kill, 1, 0), Fault("commit", 2, 0, kill, 0, 0), Fault("retention", 1, 0, kill, 0, 0),
               Fault("write", 5, 1, "ENOSPC", 1, 0), Fault("write", 4, 0, "EIO", 0, 0),
