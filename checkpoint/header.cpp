@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/hash.h"
+#include "base/log.h"
 #include "checkpoint/reader.h"
 
 namespace weft {
@@ -72,7 +73,10 @@ void commit_checkpoint(const fs::path& temporary, const fs::path& target, const 
   write_manifest(temporary, header, std::move(parts));
   if (!fs::exists(target)) return rename_durably(temporary, target);
   exchange_durably(temporary, target);
-  fs::remove_all(temporary);
+  // The checkpoint is committed: what remains of the older one is cleared by the next start.
+  std::error_code error;
+  fs::remove_all(temporary, error);
+  if (error) log_warning("{} was not removed: {}", temporary.string(), error.message());
 }
 
 }  // namespace weft

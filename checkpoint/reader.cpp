@@ -25,7 +25,8 @@ namespace {
 
 constexpr int64_t kUnreadable = std::numeric_limits<int64_t>::max();
 
-// Reads only the sequence number, and checks nothing else.
+}  // namespace
+
 int64_t sequence_of(const fs::path& checkpoint) {
   try {
     const fs::path path = manifest_path(checkpoint);
@@ -35,8 +36,6 @@ int64_t sequence_of(const fs::path& checkpoint) {
     return kUnreadable;
   }
 }
-
-}  // namespace
 
 std::vector<fs::path> committed_directories(const fs::path& directory) {
   std::vector<fs::path> found;

@@ -33,6 +33,10 @@ SaveOrder save_order(int64_t sequence, const fs::path& checkpoint);
 // for the newest reports it. Tensors are not read.
 std::vector<fs::path> list_checkpoints(const fs::path& directory);
 
+// The sequence number in a checkpoint's manifest, of which nothing else is checked; above all others if it cannot be
+// read.
+int64_t sequence_of(const fs::path& checkpoint);
+
 // The sequence number for the next save in a directory: above those of all checkpoints in it, also those set aside.
 int64_t next_sequence(const fs::path& directory);
 

@@ -16,12 +16,14 @@ std::vector<KeptCheckpoint> superseded(const std::vector<KeptCheckpoint>& all, c
   const int64_t keep = std::max<int64_t>(rule.keep_last, 1);
   int64_t latest = 0, epochs = 0;
   std::vector<KeptCheckpoint> gone;
+  const auto healthy = std::ranges::find_if(all.rbegin(), all.rend(), &KeptCheckpoint::healthy);
   for (auto at = all.rbegin(); at != all.rend(); ++at) {
     const bool kept_as_latest = latest++ < keep;
     const bool kept_as_epoch = at->epoch_end && epochs++ < rule.keep_epochs;
     const bool kept_as_best = rule.best_step == at->step;
     const bool kept_as_step = std::ranges::find(rule.keep_steps, at->step) != rule.keep_steps.end();
-    if (!kept_as_latest && !kept_as_epoch && !kept_as_best && !kept_as_step) gone.push_back(*at);
+    const bool kept_as_healthy = at == healthy;
+    if (!kept_as_latest && !kept_as_epoch && !kept_as_best && !kept_as_step && !kept_as_healthy) gone.push_back(*at);
   }
   return gone;
 }
@@ -31,7 +33,9 @@ void apply_retention(const fs::path& directory, const RetentionRule& rule) {
   for (const fs::path& path : committed_directories(directory)) {
     try {
       const CheckpointManifest manifest = read_checkpoint_manifest(path);
-      in_order[save_order(manifest.sequence, path)] = {manifest.step, run_state_of(manifest, path).epoch_end, path};
+      const RunState state = run_state_of(manifest, path);
+      in_order[save_order(manifest.sequence, path)] = {
+          .step = manifest.step, .epoch_end = state.epoch_end, .healthy = state.skips_in_row == 0, .path = path};
     } catch (const DataError& error) {
       log_warning("{} is left alone: {}", path.string(), error.what());
     }
@@ -96,27 +100,55 @@ void clear_unfinished(const fs::path& directory) {
 
 namespace {
 
-constexpr std::string_view kSetAside = ".before-";
+constexpr std::string_view kBefore = ".before-", kDamaged = ".damaged-";
 
-// A number, `attempt` or higher, that no checkpoint set aside in `directory` has: a run that rolls back twice in one
-// attempt must not rename over the checkpoints that it set aside before.
-int64_t set_aside_number(const fs::path& directory, int64_t attempt) {
+// A number, `attempt` or higher, that no checkpoint set aside for this reason in `directory` has: a run that rolls back
+// twice in one attempt must not rename over the checkpoints that it set aside before.
+int64_t set_aside_number(const fs::path& directory, std::string_view reason, int64_t attempt) {
   for (const auto& entry : fs::directory_iterator(directory)) {
     const std::string name = entry.path().filename();
-    const size_t at = name.rfind(kSetAside);
+    const size_t at = name.rfind(reason);
     if (at == std::string::npos) continue;
-    attempt = std::max<int64_t>(attempt, std::atoll(name.c_str() + at + kSetAside.size()) + 1);
+    attempt = std::max<int64_t>(attempt, std::atoll(name.c_str() + at + reason.size()) + 1);
   }
   return attempt;
 }
 
+// Renames the checkpoints, newest first, to NAME.before-NUMBER. Returns their new paths.
+std::vector<fs::path> set_aside(const fs::path& directory, const std::vector<fs::path>& checkpoints,
+                                std::string_view reason, int64_t attempt) {
+  if (checkpoints.empty()) return {};
+  const int64_t number = set_aside_number(directory, reason, attempt);
+  std::vector<fs::path> moved;
+  for (const fs::path& path : checkpoints) {
+    const fs::path target = fmt::format("{}{}{}", path.string(), reason, number);
+    std::error_code error;
+    fs::rename(path, target, error);
+    if (error) {
+      throw DataError(fmt::format("{} cannot be renamed to {}: {}", path.string(), target.string(), error.message()),
+                      "the run resumes from an earlier checkpoint, so later ones must make way; move them by hand");
+    }
+    moved.push_back(target);
+  }
+  sync_directory(directory);
+  return moved;
+}
+
 }  // namespace
+
+bool lies_in(const fs::path& checkpoint, const fs::path& directory) {
+  fs::path named = fs::absolute(checkpoint).lexically_normal();
+  if (!named.has_filename()) named = named.parent_path();  // "step-7/"
+  std::error_code error;
+  return fs::equivalent(named.parent_path(), directory, error) ||
+         fs::equivalent(fs::weakly_canonical(checkpoint).parent_path(), directory, error);
+}
 
 std::vector<fs::path> set_aside_later(const fs::path& directory, const fs::path& checkpoint, int64_t attempt) {
   const std::vector<fs::path> all = list_checkpoints(directory);
   std::error_code error;
   auto later = all.begin();
-  if (fs::equivalent(fs::weakly_canonical(checkpoint).parent_path(), directory, error)) {
+  if (lies_in(checkpoint, directory)) {
     const auto key = [](const fs::path& path) {
       const CheckpointManifest manifest = read_checkpoint_manifest(path);
       return std::pair(manifest.sequence, manifest.step);
@@ -124,21 +156,15 @@ std::vector<fs::path> set_aside_later(const fs::path& directory, const fs::path&
     const auto chosen = key(checkpoint);
     later = std::ranges::find_if(all, [&](const fs::path& path) { return !is_complete(path) || key(path) > chosen; });
   }
-  if (later == all.end()) return {};
-  const int64_t number = set_aside_number(directory, attempt);
-  std::vector<fs::path> moved;
-  for (auto at = all.end(); at != later;) {
-    --at;
-    const fs::path target = fmt::format("{}{}{}", at->string(), kSetAside, number);
-    fs::rename(*at, target, error);
-    if (error) {
-      throw DataError(fmt::format("{} cannot be renamed to {}: {}", at->string(), target.string(), error.message()),
-                      "the run resumes from an earlier checkpoint, so later ones must make way; move them by hand");
-    }
-    moved.push_back(target);
-  }
-  sync_directory(directory);
-  return moved;
+  std::vector<fs::path> others(later, all.end());
+  std::erase_if(others, [&](const fs::path& path) { return fs::equivalent(path, checkpoint, error); });
+  std::ranges::reverse(others);
+  return set_aside(directory, others, kBefore, attempt);
+}
+
+std::vector<fs::path> set_aside_damaged(const fs::path& directory, const std::vector<fs::path>& checkpoints,
+                                        int64_t attempt) {
+  return set_aside(directory, checkpoints, kDamaged, attempt);
 }
 
 }  // namespace weft

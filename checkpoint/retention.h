@@ -12,6 +12,7 @@ namespace weft {
 struct KeptCheckpoint {
   int64_t step = 0;
   bool epoch_end = false;
+  bool healthy = true;  // its last step had a finite loss and gradient: a run that diverges can go back to it
   fs::path path;
 };
 
@@ -22,7 +23,8 @@ struct RetentionRule {
   std::vector<int64_t> keep_steps;   // steps that the user keeps too
 };
 
-// The checkpoints of `all`, which are in the order of saves, that the rule does not keep.
+// The checkpoints of `all`, which are in the order of saves, that the rule does not keep. It always keeps the latest
+// healthy one.
 std::vector<KeptCheckpoint> superseded(const std::vector<KeptCheckpoint>& all, const RetentionRule& rule);
 
 // Deletes the superseded checkpoints of a directory. Each is renamed to .tmp first, so that a kill half-way leaves
@@ -35,11 +37,20 @@ void apply_retention(const fs::path& directory, const RetentionRule& rule);
 // before the run looks for its checkpoints.
 void clear_unfinished(const fs::path& directory);
 
+// Whether the checkpoint is one of the directory's: by its name, which may be a link to a place elsewhere, or by where
+// it leads.
+bool lies_in(const fs::path& checkpoint, const fs::path& directory);
+
 // Renames the checkpoints that were saved after `checkpoint` to step-N.before-NUMBER, so that a run that resumes from
 // `checkpoint` is not mixed with later checkpoints; all of them if `checkpoint` lies in another directory. NUMBER
 // is `attempt`, or higher if that would rename over checkpoints that were set aside before. Checkpoints that are set
 // aside no longer belong to the run: it neither resumes from them nor deletes them. Returns the new paths, newest
 // first; DataError if one cannot be renamed.
 std::vector<fs::path> set_aside_later(const fs::path& directory, const fs::path& checkpoint, int64_t attempt);
+
+// Renames checkpoints of the directory that a run has passed over as damaged to step-N.damaged-NUMBER: neither does
+// retention count them, nor does the next start read them again. Returns the new paths; DataError as above.
+std::vector<fs::path> set_aside_damaged(const fs::path& directory, const std::vector<fs::path>& checkpoints,
+                                        int64_t attempt);
 
 }  // namespace weft

@@ -16,8 +16,10 @@
 #include "job/dataset_checks.h"
 #include "job/vocabularies.h"
 #include "parallel/agree.h"
+#include "parallel/parameters/finite_weights.h"
 #include "trainer/run/restarts.h"
 #include "trainer/run/rollback.h"
+#include "trainer/run/run_file.h"
 
 namespace weft {
 
@@ -27,6 +29,11 @@ namespace {
 std::function<double()> clock_of(const RunSignals& signals) {
   if (signals.seconds) return signals.seconds;
   return [start = std::chrono::steady_clock::now()] { return seconds_since(start); };
+}
+
+LastSave save_of(const fs::path& checkpoint) {
+  const CheckpointManifest manifest = read_checkpoint_manifest(checkpoint);
+  return {.step = manifest.step, .sequence = manifest.sequence};
 }
 
 }  // namespace
@@ -72,14 +79,18 @@ void Trainer::begin(const ResumeChoice& choice) {
   state_ = beginning.state;
   saves_.resumed_from(beginning.checkpoint);
   saves_.begun_from(beginning.init_from);
+  const bool told = choice.kind == ResumeChoice::Kind::Path && *beginning.checkpoint == choice.path;
+  saves_.branched_from(told ? branch_name(choice.path) : beginning.branch_of);
+  if (choice.kind == ResumeChoice::Kind::Path) keep_beginning(choice.path, told);
   if (end_.reached(state_)) return;
   algorithms_file_.read();
   directory_.create();
   agree(mesh_.world(), [&] {
-    count_restart(directory_.path(), state_.step, job_.train.max_restarts);
+    count_restart(directory_.path(), state_.step, told, job_.train.max_restarts);
     return std::string();
   });
-  if (choice.kind == ResumeChoice::Kind::Path) set_aside_later_than(*beginning.checkpoint);
+  if (told) set_aside_later_than(*beginning.checkpoint);
+  if (!beginning.passed_over.empty()) set_damaged_aside(beginning);
   if (mesh_.world().rank() == 0) {
     log_info("{}", describe_plan(*data_.plan, mesh_.dp().size(), job_.batch.micro_batch_tokens,
                                  [this] { mesh_.heartbeat().beat(); }));
@@ -97,15 +108,44 @@ void Trainer::begin_reporting() {
   reporter_.begin(directory_.path(), state_, directory_.attempt(), provenance);
 }
 
+// Retention must not remove the checkpoint that the command names: the same command may come again before a save.
+void Trainer::keep_beginning(const fs::path& named, bool told) {
+  if (!told && mesh_.world().rank() == 0) {
+    log_info("this run has saved more since it began at {}; to begin there again, move those checkpoints away",
+             named.string());
+  }
+  const std::string step = agree(mesh_.world(), [&] {
+    if (!lies_in(named, directory_.checkpoints()) || !has_manifest(named)) return std::string();
+    try {
+      return std::to_string(read_checkpoint_manifest(named).step);
+    } catch (const DataError& error) {  // this start does not need it
+      log_warning("{}", error.what());
+      return std::string();
+    }
+  });
+  if (!step.empty()) saves_.pin(std::stoll(step));
+}
+
 void Trainer::set_aside_later_than(const fs::path& checkpoint) const {
   agree(mesh_.world(), [&] {
     const fs::path& all = directory_.checkpoints();
+    note_last_save(directory_.path(), lies_in(checkpoint, all) ? std::optional(save_of(checkpoint)) : std::nullopt);
     const std::vector<fs::path> moved = set_aside_later(all, checkpoint, directory_.attempt());
     std::vector<std::string> names;
     for (const fs::path& path : moved) names.push_back(path.filename());
     if (!names.empty()) {
       log_info("checkpoints that were saved after {} are set aside: {}", checkpoint.string(), fmt::join(names, ", "));
     }
+    return std::string();
+  });
+}
+
+// run.json no longer names them either: they are not what the next start must find.
+void Trainer::set_damaged_aside(const Beginning& beginning) const {
+  agree(mesh_.world(), [&] {
+    const auto moved = set_aside_damaged(directory_.checkpoints(), beginning.passed_over, directory_.attempt());
+    note_last_save(directory_.path(), save_of(*beginning.checkpoint));
+    for (const fs::path& path : moved) log_info("the damaged checkpoint is now {}", path.string());
     return std::string();
   });
 }
@@ -131,12 +171,26 @@ void Trainer::train(const StepObserver& after_step) {
   settle_algorithms(setup_.context(), mesh_.world());
   algorithms_file_.keep();
   if (state_.evaluation_left) evaluate();
-  while (!run_steps(after_step)) roll_back();
+  try {
+    while (!run_steps(after_step)) roll_back();
+  } catch (const DivergenceError&) {
+    keep_last_save();
+    throw;
+  }
   if (!stop_ && evaluated_step_ != state_.step) evaluate();
   if (evaluated_step_ != state_.step) report_sources();
   save();
   commit_save(true);
   reporter_.clear();
+}
+
+// The save under way holds the state from before the divergence. All ranks have diverged together.
+void Trainer::keep_last_save() {
+  try {
+    commit_save();
+  } catch (const DataError& error) {
+    log_warning("{}", describe(error));
+  }
 }
 
 bool Trainer::run_steps(const StepObserver& after_step) {
@@ -150,8 +204,10 @@ bool Trainer::run_steps(const StepObserver& after_step) {
     if (must_roll_back()) return false;
     if (after_step) after_step(state_.step);
     do_what_is_due();
+    if (must_roll_back()) return false;
   }
-  return true;
+  weights_are_finite_ = stop_ || finite_weights(setup_.parameters());
+  return !must_roll_back();
 }
 
 // A stop skips evaluation, generations and save; train() saves after the loop.
@@ -164,7 +220,9 @@ void Trainer::do_what_is_due() {
   if (!stop_ && is_due(state_, job_.log.generations.every_steps, 0)) print_generations();
   if (stop_) return;
   algorithms_file_.keep();
-  if (save_due() && !end_.reached(state_)) save();
+  // While steps are skipped, the weights are those that may be the reason: the save waits for a step that is not.
+  save_owed_ = (save_owed_ || save_due()) && !end_.reached(state_);
+  if (save_owed_ && state_.skips_in_row == 0) save();
 }
 
 void Trainer::train_step(const StepBatches& batches, const StepBatches* next, double data_seconds) {
@@ -214,13 +272,18 @@ void Trainer::note_stop(bool stop) {
 // it is; the start that resumes from that save rolls back.
 bool Trainer::must_roll_back() const {
   const TrainConfig& train = job_.train;
-  if (state_.skips_in_row <= train.max_nonfinite_steps) return false;
+  if (weights_are_finite_ && state_.skips_in_row <= train.max_nonfinite_steps) return false;
   const bool asked = train.on_divergence == OnDivergence::RollBack;
   if (asked && state_.rollbacks < train.max_rollbacks) return !stop_;
   throw DivergenceError(
-      fmt::format("step {}: {} steps in a row had a loss or gradient that is not finite{}", state_.step,
-                  state_.skips_in_row, asked ? fmt::format(", after {} rollbacks", state_.rollbacks) : ""),
+      fmt::format("step {}: {}{}", state_.step, divergence(),
+                  asked ? fmt::format(", after {} rollbacks", state_.rollbacks) : ""),
       "lower schedule.learning_rate, lengthen the warm-up, or set train.clip_norm; the last checkpoint is intact");
+}
+
+std::string Trainer::divergence() const {
+  if (!weights_are_finite_) return "weights are not finite";
+  return fmt::format("{} steps in a row had a loss or gradient that is not finite", state_.skips_in_row);
 }
 
 // The same data would diverge again, so the run continues with the data after the skipped steps.
@@ -232,15 +295,15 @@ void Trainer::roll_back() {
     std::string good = last_good_checkpoint(directory_.checkpoints());
     if (!good.empty()) return good;
     throw DivergenceError(
-        fmt::format("step {}: {} steps in a row had a loss or gradient that is not finite, and there is no checkpoint "
-                    "from before them to roll back to",
-                    diverged.step, diverged.skips_in_row),
+        fmt::format("step {}: {}, and there is no checkpoint from before to roll back to", diverged.step, divergence()),
         "save more often (checkpoint.every_steps), or lower schedule.learning_rate");
   });
   const Heartbeat::Scope loading(mesh_.heartbeat(), RunPhase::Init);
   const Beginning beginning =
-      Resume(job_, data_, setup_, directory_, end_).begin({.kind = ResumeChoice::Kind::Path, .path = path});
+      Resume(job_, data_, setup_, directory_, end_).begin({.kind = ResumeChoice::Kind::Exactly, .path = path});
   state_ = beginning.state;
+  weights_are_finite_ = true;
+  save_owed_ = false;
   state_.position = diverged.position;
   state_.skips = diverged.skips;
   state_.rollbacks = diverged.rollbacks + 1;
@@ -284,7 +347,17 @@ void Trainer::print_generations() {
       [this](const Generation& generation) { reporter_.generated(state_, generation); });
 }
 
+// Weights that are not finite are never saved: the run goes back to a checkpoint that was saved before them.
 void Trainer::save() {
+  save_owed_ = false;
+  weights_are_finite_ = finite_weights(setup_.parameters());
+  if (!weights_are_finite_) {
+    if (stop_ && mesh_.world().rank() == 0) {
+      log_warning("step {} is not saved: weights are not finite. The next start resumes from the last checkpoint",
+                  state_.step);
+    }
+    return;
+  }
   state_.next_learning_rate = learning_rate(job_.schedule, state_.step, end_.max_steps);
   algorithms_file_.keep();
   time_limit_.save_begun();

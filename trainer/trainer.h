@@ -52,6 +52,8 @@ class Trainer {
  private:
   void begin(const ResumeChoice& choice);
   void begin_reporting();
+  void keep_beginning(const fs::path& named, bool told);
+  void set_damaged_aside(const Beginning& beginning) const;
   void set_aside_later_than(const fs::path& checkpoint) const;
   TrainResult result() const;
   void train(const StepObserver& after_step);
@@ -66,6 +68,7 @@ class Trainer {
   bool agree_to_stop();
   void note_stop(bool stop);
   bool must_roll_back() const;
+  std::string divergence() const;  // why it must, for messages
   void roll_back();
   bool evaluation_due() const;
   bool save_due() const;
@@ -74,6 +77,7 @@ class Trainer {
   void print_generations();
   void save();
   void commit_save(bool last = false);
+  void keep_last_save();
 
   Mesh& mesh_;
   const JobConfig& job_;
@@ -88,9 +92,11 @@ class Trainer {
   RunState state_;
   Saves saves_;
   AlgorithmsFile algorithms_file_;
-  bool stop_ = false;          // some rank was asked to stop
-  bool out_of_time_ = false;   // this rank's time was up when stop_ was set
-  bool save_due_now_ = false;  // a save is due by rank 0's clock
+  bool stop_ = false;               // some rank was asked to stop
+  bool out_of_time_ = false;        // this rank's time was up when stop_ was set
+  bool save_due_now_ = false;       // a save is due by rank 0's clock
+  bool save_owed_ = false;          // a save was due while steps were skipped
+  bool weights_are_finite_ = true;  // as far as they were looked at: before a save, and at the run's end
   int64_t evaluated_step_ = -1;
   std::unique_ptr<Validation> validation_;  // null if the dataset has no validation split
 };

@@ -20,6 +20,7 @@ namespace {
 
 ResumeChoice resume_choice(const std::string& text) {
   if (text == "auto") return {};
+  if (text == "must") return {.kind = ResumeChoice::Kind::Must};
   if (text == "never") return {.kind = ResumeChoice::Kind::Never};
   return {.kind = ResumeChoice::Kind::Path, .path = text};
 }
@@ -46,9 +47,9 @@ ExitCode train(Session& session, const JobConfig& job, const std::vector<std::st
   log_info("{} parameters{}", all, trained == all ? "" : fmt::format(", {} of them trained", trained));
   const TrainResult result = trainer.run(resume_choice(resume));
   if (result.exit == ExitCode::Preempted) {
-    log_info("{} at step {} of {}, saved in {}; rerun the same command to resume",
+    log_info("{} at step {} of {}, {}; rerun the same command to resume",
              result.out_of_time ? "stopped before train.max_time was up" : "stopped by a signal", result.step,
-             result.max_steps, result.last_checkpoint->string());
+             result.max_steps, result.last_checkpoint ? "saved in " + result.last_checkpoint->string() : "not saved");
   } else if (result.last_checkpoint) {
     log_info("done: step {} of {}; last checkpoint {}{}", result.step, result.max_steps,
              result.last_checkpoint->string(), describe_best(job.evaluation, result));
@@ -81,8 +82,10 @@ void add_train_command(Command& app, Action& action) {
   auto resume = std::make_shared<std::string>("auto");
   arguments->add_to(command);
   command
-      .add_option("--resume", *resume, "auto: the run's latest valid checkpoint; never: from scratch; or a checkpoint")
-      .type_name("auto|never|DIR");
+      .add_option("--resume", *resume,
+                  "auto: the run's latest valid checkpoint, if it has begun; must: only that; never: from scratch; or "
+                  "a checkpoint")
+      .type_name("auto|must|never|DIR");
   command.on_parsed([=, &action] { action = [=] { return train(*arguments, *resume); }; });
 }
 

@@ -272,7 +272,7 @@ TEST_F(Checkpoints, AFailureOnOneRankLosesNothing) {
 
 TEST(Retention, KeepsLatestEpochsAndBest) {
   std::vector<KeptCheckpoint> all;
-  for (int64_t s = 1; s <= 9; ++s) all.push_back({s, s % 3 == 0, ""});
+  for (int64_t s = 1; s <= 9; ++s) all.push_back({.step = s, .epoch_end = s % 3 == 0});
   const auto left = [&](const RetentionRule& rule) {
     std::vector<int64_t> steps;
     const auto gone = superseded(all, rule);
@@ -287,6 +287,8 @@ TEST(Retention, KeepsLatestEpochsAndBest) {
   EXPECT_EQ(left({.keep_last = 1, .keep_epochs = 2, .best_step = 4}), (std::vector<int64_t>{4, 6, 9}));
   EXPECT_EQ(left({.keep_last = 100}).size(), 9u);
   EXPECT_TRUE(superseded({}, {.keep_last = 1}).empty());
+  for (int64_t s = 7; s <= 9; ++s) all[static_cast<size_t>(s - 1)].healthy = false;
+  EXPECT_EQ(left({.keep_last = 2}), (std::vector<int64_t>{6, 8, 9}));
 }
 
 TEST_F(Checkpoints, RetentionDeletesWhatIsSuperseded) {

@@ -74,6 +74,21 @@ TEST_F(SaveOrder, NothingIsRenamedOverWhatWasSetAsideBefore) {
   EXPECT_EQ(Checkpoint::open(aside(4)).manifest().sequence, 2);
 }
 
+// A checkpoint that was moved to an archive, with a link in its place, still belongs to the run.
+TEST_F(SaveOrder, ALinkToACheckpointIsNotSetAside) {
+  saved(10, 1), saved(20, 2), saved(30, 3);
+  const fs::path archive = directory_ / "archive";
+  fs::create_directories(archive);
+  fs::rename(at(20), archive / "step-00000020");
+  fs::create_directory_symlink(archive / "step-00000020", at(20));
+  EXPECT_EQ(set_aside_later(directory_, at(20), 4), std::vector<fs::path>{fs::path(at(30).string() + ".before-4")});
+  EXPECT_EQ(list_checkpoints(directory_), (std::vector<fs::path>{at(10), at(20)}));
+  // By its other name it comes from another directory, and makes way for nobody.
+  EXPECT_EQ(set_aside_later(directory_, archive / "step-00000020", 4),
+            std::vector<fs::path>{fs::path(at(10).string() + ".before-5")});
+  EXPECT_EQ(list_checkpoints(directory_), std::vector<fs::path>{at(20)});
+}
+
 TEST_F(SaveOrder, ACheckpointOfAnotherDirectorySetsAllAside) {
   saved(10, 1), saved(20, 2);
   const fs::path other = directory_ / "other" / "step-00000030";

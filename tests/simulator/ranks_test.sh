@@ -60,7 +60,7 @@ kill -KILL "${ranks[1]}"
 code=0
 wait $job_pid || code=$?
 different "exit status of the job without one of its ranks" 0 "$code"
-rm -rf killed/checkpoints/step-0000000[4-9]* killed/checkpoints/step-000000[1-9]*
+rm -rf killed/checkpoints/step-0000000[4-9]* killed/checkpoints/step-000000[1-9]* killed/run.json
 cp -r killed again
 changed='allow_changes=[train.max_steps]'
 on cpu 1 killed train.max_steps=6 "$changed" || fail "it resumes on the CPU"

@@ -101,4 +101,16 @@ std::string describe_provenance(const Json& provenance) {
   return out;
 }
 
+std::string branch_name(const fs::path& checkpoint) {
+  fs::path path = fs::weakly_canonical(fs::absolute(checkpoint));
+  if (!path.has_filename()) path = path.parent_path();
+  return path.string();
+}
+
+std::string branch_of(const Json& provenance) {
+  if (!provenance.is_object()) return "";
+  const auto name = provenance.find("branch_of");
+  return name != provenance.end() && name->is_string() ? name->get<std::string>() : "";
+}
+
 }  // namespace weft

@@ -32,4 +32,9 @@ std::string fingerprint_differences(const nlohmann::ordered_json& before, const 
 // Provenance as lines of text; "" for null, which checkpoints of early versions have.
 std::string describe_provenance(const nlohmann::ordered_json& provenance);
 
+// What provenance calls a checkpoint at which a run was told to begin: its path, without links.
+std::string branch_name(const fs::path& checkpoint);
+// That name in a checkpoint's provenance; "" if the run began otherwise.
+std::string branch_of(const nlohmann::ordered_json& provenance);
+
 }  // namespace weft

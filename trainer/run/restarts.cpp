@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/run/restarts.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/json.h"
 
@@ -30,17 +32,18 @@ Restarts read_restarts(const fs::path& path) {
 
 }  // namespace
 
-void count_restart(const fs::path& directory, int64_t step, int64_t most) {
+void count_restart(const fs::path& directory, int64_t step, bool told, int64_t most) {
   if (most == 0) return;
   const fs::path path = directory / "restarts.json";
   Restarts restarts = read_restarts(path);
-  restarts.count = restarts.step == step ? restarts.count + 1 : 0;
-  restarts.step = step;
+  const bool progress = told ? step != restarts.step : step > restarts.step;
+  restarts.count = progress ? 0 : restarts.count + 1;
+  restarts.step = told ? step : std::max(restarts.step, step);
   if (restarts.count > most) {
     throw NoProgressError(
         fmt::format("{}: {} restarts in a row saved no checkpoint later than step {}, as many as "
                     "train.max_restarts allows",
-                    directory.string(), most, step),
+                    directory.string(), most, restarts.step),
         fmt::format("find out what ends the run (its log; metrics.jsonl says how far it came); then remove {} and "
                     "start it again",
                     path.string()));

@@ -20,6 +20,7 @@
 #include "model/layers/lora.h"
 #include "parallel/agree.h"
 #include "trainer/run/provenance.h"
+#include "trainer/run/run_file.h"
 
 namespace weft {
 
@@ -38,20 +39,65 @@ class DamageError : public DataError {
   using DataError::DataError;
 };
 
+// Directories whose names are a checkpoint's, and which lack its manifest: a copy that was not finished, or a file that
+// somebody has deleted. weft itself leaves none.
+void warn_of_incomplete(const fs::path& checkpoints) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(checkpoints, error)) {
+    if (is_step_name(entry.path().filename().string()) && !has_manifest(entry.path())) {
+      log_warning("{} is passed over: it has no {}", entry.path().string(), manifest_path("").string());
+    }
+  }
+}
+
+// A run whose checkpoints were moved, purged or lie on a disk that is not mounted must not begin again.
+void require_all_there(const fs::path& run, const std::vector<fs::path>& all) {
+  const std::optional<LastSave> known = last_save(run);
+  if (!known || (!all.empty() && sequence_of(all.back()) >= known->sequence)) return;
+  throw DataError(
+      fmt::format("{} has saved step {}, and that checkpoint is not there{}", run.string(), known->step,
+                  all.empty() ? ", nor is any other" : fmt::format(": the newest is {}", all.back().string())),
+      fmt::format("is a file system not mounted? {}To begin from scratch, give another run_dir, or remove {}",
+                  all.empty() ? "" : fmt::format("To resume from there: --resume {}. ", all.back().string()),
+                  (run / "run.json").string()));
+}
+
+// A start with the same --resume continues from what the run has saved since it began there: a scheduler repeats the
+// whole command. The newest checkpoint comes first, the one to begin at last.
+std::vector<fs::path> saved_since(const fs::path& from, const fs::path& checkpoints) {
+  std::vector<fs::path> found = {from};
+  for (const fs::path& path : list_checkpoints(checkpoints)) {
+    try {
+      if (branch_of(read_checkpoint_manifest(path).provenance) == branch_name(from)) found.push_back(path);
+    } catch (const DataError& error) {
+      log_warning("{} is passed over: {}", path.string(), error.what());
+    }
+  }
+  std::ranges::reverse(found);
+  return found;
+}
+
 // The checkpoints to resume from, in the order in which they are tried; empty if the run begins from scratch.
-std::vector<fs::path> found_checkpoints(const ResumeChoice& resume, const fs::path& checkpoints) {
+std::vector<fs::path> found_checkpoints(const ResumeChoice& resume, const fs::path& run, const fs::path& checkpoints) {
+  if (resume.kind == ResumeChoice::Kind::Exactly) return {resume.path};
   if (resume.kind == ResumeChoice::Kind::Path) {
     if (is_run_directory(resume.path)) {
       throw DataError(fmt::format("{} is a run's directory, not a checkpoint", resume.path.string()),
                       fmt::format("give one of {}", (checkpoints_folder(resume.path) / "step-*").string()));
     }
-    return {resume.path};
+    return saved_since(resume.path, checkpoints);
   }
+  warn_of_incomplete(checkpoints);
   std::vector<fs::path> all = list_checkpoints(checkpoints);
   if (!all.empty() && resume.kind == ResumeChoice::Kind::Never) {
     throw DataError(fmt::format("{} holds checkpoints of an earlier run", checkpoints.string()),
                     "choose another run_dir, or remove that directory if it is no longer needed");
   }
+  if (resume.kind == ResumeChoice::Kind::Must && !fs::exists(run / "run.json")) {
+    throw DataError(fmt::format("{} is no run that has begun", run.string()),
+                    "is a file system not mounted? --resume auto begins a run that is not there");
+  }
+  require_all_there(run, all);
   std::ranges::reverse(all);
   return all;
 }
@@ -66,12 +112,16 @@ Beginning Resume::begin(const ResumeChoice& choice) {
   require_same_text();
   const std::vector<fs::path> all = candidates(choice);
   if (all.empty()) return start_from_scratch();
+  std::vector<fs::path> passed_over;
   for (const fs::path& path : all) {
     try {
-      return restore(path);
+      Beginning beginning = restore(path);
+      beginning.passed_over = std::move(passed_over);
+      return beginning;
     } catch (const DamageError& error) {
-      if (choice.kind == ResumeChoice::Kind::Path) throw;
+      if (path == choice.path) throw;
       log_warning("{} is passed over: {}", path.string(), error.what());
+      passed_over.push_back(path);
     }
   }
   throw DataError(
@@ -96,7 +146,8 @@ void Resume::require_same_text() const {
 std::vector<fs::path> Resume::candidates(const ResumeChoice& choice) {
   const std::string found = agree(directory_.world(), [&] {
     std::string text;
-    for (const fs::path& path : found_checkpoints(choice, directory_.checkpoints())) text += path.string() + '\0';
+    for (const fs::path& path : found_checkpoints(choice, directory_.path(), directory_.checkpoints()))
+      text += path.string() + '\0';
     return text;
   });
   std::vector<fs::path> paths;
@@ -104,16 +155,29 @@ std::vector<fs::path> Resume::candidates(const ResumeChoice& choice) {
   return paths;
 }
 
-// Every rank reads its own part. If any part is damaged, all ranks throw the same DamageError.
+// Every rank reads its own part. If any part is damaged, all ranks throw the same DamageError. What a rank cannot read
+// now, or may not read, is not damaged.
 void Resume::require_intact(const std::function<void()>& read) const {
-  std::string wrong;
+  const int rank = directory_.world().rank();
   try {
-    read();
+    agree_each(directory_.world(), [&] {
+      try {
+        read();
+      } catch (const IoError& error) {
+        throw IoError(fmt::format("rank {} on {}: {}", rank, host_name(), error.what()), error.hint());
+      } catch (const AccessError& error) {
+        throw AccessError(fmt::format("rank {} on {}: {}", rank, host_name(), error.what()), error.hint());
+      } catch (const DataError& error) {
+        throw DataError(fmt::format("rank {}: {}", rank, error.what()));
+      }
+    });
+  } catch (const IoError&) {
+    throw;
+  } catch (const AccessError&) {
+    throw;
   } catch (const DataError& error) {
-    wrong = fmt::format("rank {}: {}", directory_.world().rank(), error.what());
+    throw DamageError(error.what(), "`weft inspect DIR --verify` lists what is damaged");
   }
-  wrong = first_text(directory_.world(), wrong);
-  if (!wrong.empty()) throw DamageError(wrong, "`weft inspect DIR --verify` lists what is damaged");
 }
 
 Beginning Resume::start_from_scratch() {
@@ -143,7 +207,8 @@ Beginning Resume::restore(const fs::path& path) {
       log_info("changed since the checkpoint: {}: {} -> {}", change.key, change.before, change.after);
     }
   }
-  Beginning beginning{.state = run_state_of(manifest, path), .checkpoint = path};
+  Beginning beginning{
+      .state = run_state_of(manifest, path), .checkpoint = path, .branch_of = branch_of(manifest.provenance)};
   RunState& state = beginning.state;
   if (std::ranges::any_of(changes.harmless, [](const auto& change) { return changes_evaluation(change.key); })) {
     log_info("evaluation settings changed: best score and patience are reset");

@@ -13,10 +13,12 @@
 
 namespace weft {
 
-// Where a run begins: from the latest valid checkpoint of its directory if there is one (auto), always from scratch
-// (never), or from a given checkpoint.
+// Where a run begins: from the latest valid checkpoint of its directory if it has saved one (Auto), the same but only
+// if the run has begun before (Must), always from scratch (Never), or from a given checkpoint (Path): from the newest
+// that this run has saved since it began there, if there is one; or from that checkpoint whatever was saved since
+// (Exactly).
 struct ResumeChoice {
-  enum class Kind : uint8_t { Auto, Never, Path } kind = Kind::Auto;
+  enum class Kind : uint8_t { Auto, Must, Never, Path, Exactly } kind = Kind::Auto;
   fs::path path;
 };
 
@@ -24,6 +26,9 @@ struct ResumeChoice {
 struct Beginning {
   RunState state;
   std::optional<fs::path> checkpoint;
+  // The checkpoint at which the run was told to begin, by branch_name(), if `checkpoint` was saved after it.
+  std::string branch_of;
+  std::vector<fs::path> passed_over;  // newer checkpoints that are damaged
   // The source of the run's first weights: path, checkpoint, run and step. Null: the weights were drawn.
   nlohmann::ordered_json init_from;
 };

@@ -16,6 +16,7 @@
 #include "checkpoint/locate.h"
 #include "parallel/agree.h"
 #include "trainer/run/metrics.h"
+#include "trainer/run/run_file.h"
 
 namespace weft {
 namespace {
@@ -118,8 +119,7 @@ void RunDirectory::write_run_files(const JobConfig& job, const std::string& run,
   log_info("the job, where it differs from the defaults (the whole is in {}):", (path_ / "job.yaml").string());
   for (const ConfigChange& change : config_changes(JobConfig{}, job)) log_info("  {}: {}", change.key, change.after);
   write_file_atomically(path_ / "job.yaml", to_yaml(job));
-  const nlohmann::ordered_json file = {{"run", run}, {"attempt", attempt_}, {"provenance", provenance}};
-  write_file_atomically(path_ / "run.json", file.dump(2) + "\n");
+  write_run_file(path_, run, attempt_, provenance);
 }
 
 }  // namespace weft

@@ -14,6 +14,7 @@
 #include "parallel/agree.h"
 #include "parallel/parameters/replicas.h"
 #include "trainer/run/provenance.h"
+#include "trainer/run/run_file.h"
 
 namespace weft {
 namespace {
@@ -39,6 +40,11 @@ void Saves::resumed_from(const std::optional<fs::path>& checkpoint) {
 
 void Saves::begun_from(nlohmann::ordered_json init_from) {
   if (!init_from.is_null()) header_.provenance["init_from"] = std::move(init_from);
+}
+
+void Saves::branched_from(const std::string& name) {
+  header_.provenance.erase("branch_of");
+  if (!name.empty()) header_.provenance["branch_of"] = name;
 }
 
 void Saves::begin() {
@@ -110,7 +116,7 @@ void Saves::start() {
   header_.step = state_.step;
   header_.state = to_json(state_);
   under_way_ = {.step = state_.step, .best = best_now()};
-  writer_.start(header_now(), owned_arrays(setup_.parameters(), setup_.checkpoint_buffers()), retention());
+  writer_.start(header_now(), owned_arrays(setup_.parameters(), setup_.checkpoint_buffers()), after_commit());
   saved_step_ = state_.step;
   header_.sequence += 1;
   last_save_ = Clock::now();
@@ -156,16 +162,23 @@ void Saves::commit(bool last) {
   }
 }
 
-// What retention removes once the save under way is committed. It keeps the best checkpoint: the one already committed,
-// or this one if it is better; by then state_ may name a best step that is yet to be saved.
-std::function<void()> Saves::retention() const {
+// What follows the commit of the save under way: run.json names it, and retention removes others. Retention keeps the
+// best checkpoint: the one already committed, or this one if it is better; by then state_ may name a best step that is
+// yet to be saved.
+std::function<void()> Saves::after_commit() const {
   const CheckpointConfig& c = job_.checkpoint;
   const int64_t best = under_way_.best.step == under_way_.step ? under_way_.step : committed_best_.step;
-  return [directory = directory_.checkpoints(),
+  std::vector<int64_t> steps = c.keep_steps;
+  if (pinned_step_) steps.push_back(*pinned_step_);
+  return [run = directory_.path(), directory = directory_.checkpoints(),
+          saved = LastSave{.step = header_.step, .sequence = header_.sequence},
           rule = RetentionRule{.keep_last = c.keep_last,
                                .keep_epochs = c.keep_epochs,
                                .best_step = c.keep_best && best >= 0 ? std::optional(best) : std::nullopt,
-                               .keep_steps = c.keep_steps}] { apply_retention(directory, rule); };
+                               .keep_steps = std::move(steps)}] {
+    note_last_save(run, saved);
+    apply_retention(directory, rule);
+  };
 }
 
 void Saves::committed(const SavedCheckpoint& saved) {

@@ -25,6 +25,10 @@ class Saves {
   void resumed_from(const std::optional<fs::path>& checkpoint);
   // Records in every checkpoint's provenance where the run's first weights came from (Beginning::init_from).
   void begun_from(nlohmann::ordered_json init_from);
+  // Records in every checkpoint's provenance where the run was told to begin (Beginning::branch_of), if it was.
+  void branched_from(const std::string& name);
+  // While a start names the checkpoint, retention keeps it.
+  void pin(int64_t step) { pinned_step_ = step; }
   // Called once this run owns the directory and it holds no checkpoint later than the one that the run resumes from.
   // Finds the next place in the order of saves, and forgets a best step whose checkpoint is missing. Allocates the
   // memory of the copies. Starts the clock of checkpoint.every_minutes.
@@ -51,7 +55,7 @@ class Saves {
 
  private:
   CheckpointHeader header_now() const;
-  std::function<void()> retention() const;
+  std::function<void()> after_commit() const;
   void committed(const SavedCheckpoint& saved);
   void failed(const DataError& error, bool last);
   void return_to_committed_best();
@@ -64,6 +68,7 @@ class Saves {
   CheckpointHeader header_;
   CheckpointWriter writer_;
   int64_t saved_step_ = -1;
+  std::optional<int64_t> pinned_step_;
   std::optional<fs::path> last_checkpoint_;
   std::chrono::steady_clock::time_point last_save_;
   struct Best {

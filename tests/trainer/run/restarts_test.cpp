@@ -15,9 +15,9 @@ using namespace test;
 
 TEST(Restarts, RestartsWithoutProgressAreCountedAndThenRefused) {
   const Scratch scratch;
-  for (int start = 0; start < 3; ++start) count_restart(scratch.path(), 30, 2);
+  for (int start = 0; start < 3; ++start) count_restart(scratch.path(), 30, false, 2);
   try {
-    count_restart(scratch.path(), 30, 2);
+    count_restart(scratch.path(), 30, false, 2);
     FAIL() << "a third restart at the same step";
   } catch (const NoProgressError& error) {
     EXPECT_EQ(static_cast<int>(error.code()), 7);
@@ -26,24 +26,34 @@ TEST(Restarts, RestartsWithoutProgressAreCountedAndThenRefused) {
         << error.what();
     EXPECT_NE(error.hint().find("restarts.json"), std::string::npos);
   }
-  EXPECT_THROW(count_restart(scratch.path(), 30, 2), NoProgressError) << "being refused is no progress";
+  EXPECT_THROW(count_restart(scratch.path(), 30, false, 2), NoProgressError) << "being refused is no progress";
   fs::remove(scratch / "restarts.json");
-  count_restart(scratch.path(), 30, 2);
+  count_restart(scratch.path(), 30, false, 2);
 }
 
 TEST(Restarts, ALaterCheckpointResetsTheCount) {
   const Scratch scratch;
-  for (const int64_t step : {0, 0, 30, 30, 40, 40, 30, 30}) count_restart(scratch.path(), step, 1);
-  EXPECT_THROW(count_restart(scratch.path(), 30, 1), NoProgressError);
+  for (const int64_t step : {0, 0, 30, 30, 40, 40, 50}) count_restart(scratch.path(), step, false, 1);
+}
+
+// A checkpoint was damaged, and the run began at the one before it.
+TEST(Restarts, AnEarlierCheckpointIsNoProgress) {
+  const Scratch scratch;
+  for (const int64_t step : {40, 30}) count_restart(scratch.path(), step, false, 1);
+  EXPECT_THROW(count_restart(scratch.path(), 40, false, 1), NoProgressError);
+  count_restart(scratch.path(), 41, false, 1);
+  // Unless the start was told to begin there; but not again and again.
+  for (int start = 0; start < 2; ++start) count_restart(scratch.path(), 30, true, 1);
+  EXPECT_THROW(count_restart(scratch.path(), 30, true, 1), NoProgressError);
 }
 
 TEST(Restarts, AreNotCountedUnlessAsked) {
   const Scratch scratch;
-  for (int start = 0; start < 20; ++start) count_restart(scratch.path(), 30, 0);
+  for (int start = 0; start < 20; ++start) count_restart(scratch.path(), 30, false, 0);
   EXPECT_FALSE(fs::exists(scratch / "restarts.json"));
   for (const char* text : {"", "{", "[]", R"({"step": "3", "restarts": 9})", R"({"step": 30})"}) {
     scratch.write("restarts.json", text);
-    EXPECT_NO_THROW(count_restart(scratch.path(), 30, 1)) << text;
+    EXPECT_NO_THROW(count_restart(scratch.path(), 30, false, 1)) << text;
   }
 }
 

@@ -7,6 +7,7 @@
 #include "parallel/local/in_process.h"
 #include "tests/support/error_of.h"
 #include "tests/trainer/fixture/small_run.h"
+#include "trainer/run/run_file.h"
 
 namespace weft {
 namespace {
@@ -49,10 +50,14 @@ class ResumeDamage : public testing::Test {
 
 TEST_F(ResumeDamage, ACheckpointThatOneRankCannotReadIsSkippedByAll) {
   fs::remove_all(run_.checkpoint(12));
+  note_last_save(run_.directory(), {});
   damage(9);
   train();
   EXPECT_EQ(resumed_step(), 6);
   EXPECT_EQ(tensor_hashes(run_.checkpoint(12)), undamaged_);
+  // The damaged one is neither read again nor counted by retention.
+  EXPECT_TRUE(fs::exists(run_.checkpoint(9).string() + ".damaged-1"));
+  EXPECT_EQ(read_checkpoint_manifest(run_.checkpoint(9)).attempt, 1);
 }
 
 // By its newest checkpoint the run is over; but this checkpoint is damaged, so a step remains.

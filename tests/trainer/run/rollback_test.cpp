@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run that has diverged rolls back to its last good checkpoint, on all ranks together, at most train.max_rollbacks
 // times.
+#include "trainer/run/rollback.h"
+
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <utility>
 
 #include "parallel/local/in_process.h"
 #include "tests/support/error_of.h"
@@ -21,15 +24,15 @@ struct Rollback : testing::Test {
     run.job().train.max_steps = 10;
   }
 
-  // Trains on `ranks` replicas. A weight becomes infinite after step 4, the first `times` times that the run is there:
-  // steps 5, 6 and 7 are skipped, and the last of these skips is one too many.
-  void train(int ranks, int times) {
+  // Trains on `ranks` replicas. A weight becomes infinite after step `when`, the first `times` times that the run is
+  // there. After step 4, steps 5, 6 and 7 are skipped, and the last of these skips is one too many.
+  void train(int ranks, int times, int64_t when = 4) {
     run_in_process({.dp = ranks}, [&](Mesh& mesh, int) {
       int poisoned = 0;
       Context context(Device{}, 1);
       Trainer trainer(context, mesh, run.job());
       trainer.run({}, [&](int64_t step) {
-        if (step != 4 || poisoned++ >= times) return;
+        if (step != when || poisoned++ >= times) return;
         trainer.model().parameters().find("decoder.embedding.positions")->value().data<float>()[3] =
             std::numeric_limits<float>::infinity();
       });
@@ -64,7 +67,6 @@ TEST_F(Rollback, ContinuesFromTheLastGoodCheckpointWithLaterData) {
     EXPECT_EQ(end.position, other.position);
     EXPECT_TRUE(fs::exists(run.checkpoint(6)));
     EXPECT_EQ(state_at(6).skips_in_row, 0);
-    EXPECT_TRUE(fs::exists(run.checkpoint(6).string() + ".before-0")) << "what was saved while it diverged is lost";
     std::vector<int64_t> steps;
     for (const auto& line : read_metrics(run.directory(), "train")) steps.push_back(line["step"]);
     EXPECT_EQ(steps, (std::vector<int64_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
@@ -76,14 +78,88 @@ TEST_F(Rollback, IsLimitedInNumber) {
   for (const int ranks : {1, 2}) {
     fs::remove_all(run.directory());
     EXPECT_NE(error_of([&] { train(ranks, 100); }).find("not finite, after 2 rollbacks"), std::string::npos) << ranks;
-    EXPECT_TRUE(fs::exists(run.checkpoint(6).string() + ".before-1"));
     EXPECT_TRUE(fs::exists(run.checkpoint(3)));
+    EXPECT_FALSE(fs::exists(run.checkpoint(6)));
   }
 }
 
 TEST_F(Rollback, NeedsACheckpoint) {
   run.job().checkpoint.every_steps = 0;
-  EXPECT_NE(error_of([&] { train(1, 1); }).find("no checkpoint from before them to roll back to"), std::string::npos);
+  EXPECT_NE(error_of([&] { train(1, 1); })
+                .find("in a row had a loss or gradient that is not finite, and there is no checkpoint from before to "
+                      "roll back to"),
+            std::string::npos);
+}
+
+// Saves are due at steps 6, 9 and 12, which are skipped. Retention, which keeps two, has the checkpoint of step 3 then.
+TEST_F(Rollback, FindsTheGoodCheckpointAfterALongDivergence) {
+  run.job().train.max_nonfinite_steps = 8, run.job().train.max_steps = 20;
+  run.job().checkpoint.keep_last = 2;
+  for (const int ranks : {1, 2}) {
+    fs::remove_all(run.directory());
+    train(ranks, 1);
+    const auto events = read_metrics(run.directory(), "roll_back");
+    ASSERT_EQ(events.size(), 1u) << ranks;
+    EXPECT_EQ(events[0]["step"], 3);
+    EXPECT_EQ(events[0]["from_step"], 13);
+    EXPECT_EQ(state_at(20).updates, 20);
+  }
+}
+
+// The save that was due at a skipped step follows the next step that is not skipped.
+TEST_F(Rollback, IsNotNeededAfterAFewSkips) {
+  run.job().train.max_nonfinite_steps = 8;
+  Context context(Device{}, 1);
+  Mesh mesh = Mesh::single();
+  Trainer trainer(context, mesh, run.job());
+  float healthy = 0;
+  trainer.run({}, [&](int64_t step) {
+    float& weight = trainer.model().parameters().find("decoder.embedding.positions")->value().data<float>()[3];
+    if (step == 4) healthy = std::exchange(weight, std::numeric_limits<float>::infinity());
+    if (step == 7) weight = healthy;
+  });
+  EXPECT_FALSE(fs::exists(run.checkpoint(6)));
+  EXPECT_EQ(state_at(8).skips, 3);
+  EXPECT_TRUE(fs::exists(run.checkpoint(9)));
+}
+
+// A stop saves what there is, so that no data is seen twice. The run does not go back to that checkpoint.
+TEST_F(Rollback, PassesOverWhatAStopSavedWhileItDiverged) {
+  bool stop = false;
+  float healthy = 0;
+  Context context(Device{}, 1);
+  Mesh mesh = Mesh::single();
+  Trainer trainer(context, mesh, run.job(), {}, {.stop_asked = [&] { return stop; }});
+  trainer.run({}, [&](int64_t step) {
+    float& weight = trainer.model().parameters().find("decoder.embedding.positions")->value().data<float>()[3];
+    if (step == 4) stop = true, healthy = std::exchange(weight, std::numeric_limits<float>::infinity());
+    if (step == 5) weight = healthy;
+  });
+  EXPECT_EQ(state_at(5).skips_in_row, 1);
+  EXPECT_EQ(last_good_checkpoint(run.directory() / "checkpoints"), run.checkpoint(3).string());
+}
+
+TEST_F(Rollback, WeightsThatAreNotFiniteAreNeverSaved) {
+  for (const int ranks : {1, 2}) {
+    fs::remove_all(run.directory());
+    train(ranks, 1, 6);  // a save is due after this very step, which was not skipped
+    const auto events = read_metrics(run.directory(), "roll_back");
+    ASSERT_EQ(events.size(), 1u) << ranks;
+    EXPECT_EQ(events[0]["step"], 3);
+    EXPECT_EQ(events[0]["from_step"], 6);
+    EXPECT_EQ(state_at(6).updates, 6);
+  }
+  run.job().train.on_divergence = OnDivergence::Stop;
+  fs::remove_all(run.directory());
+  EXPECT_NE(error_of([&] { train(2, 1, 6); }).find("step 6: weights are not finite"), std::string::npos);
+  EXPECT_FALSE(fs::exists(run.checkpoint(6)));
+  EXPECT_TRUE(fs::exists(run.checkpoint(3)));
+}
+
+TEST_F(Rollback, TheLastStepIsLookedAtToo) {
+  train(1, 1, 10);
+  EXPECT_EQ(read_metrics(run.directory(), "roll_back").size(), 1u);
+  EXPECT_EQ(state_at(10).rollbacks, 1);
 }
 
 TEST_F(Rollback, IsOffByDefault) {

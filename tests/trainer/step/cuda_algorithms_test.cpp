@@ -12,6 +12,7 @@
 #include "checkpoint/average.h"
 #include "tests/support/error_of.h"
 #include "tests/trainer/fixture/small_run.h"
+#include "trainer/run/run_file.h"
 
 namespace weft {
 namespace {
@@ -34,6 +35,7 @@ class CudaAlgorithms : public testing::Test {
   static void break_off(const SmallRun& run) {
     trained(run);
     for (const int64_t step : {6, 8}) fs::remove_all(run.checkpoint(step));
+    note_last_save(run.directory(), {});
     ASSERT_TRUE(fs::exists(run.checkpoint(3)));
   }
   static fs::path file(const SmallRun& run) { return run.directory() / "algorithms.json"; }
