@@ -196,7 +196,7 @@ struct CheckpointConfig {
   bool keep_best = true;
   std::vector<int64_t> keep_steps;
   OnFailure on_failure = OnFailure::Stop;
-  double lock_wait_seconds = 60;
+  double lock_wait_seconds = 180;  // a node that is gone keeps its lock for a lease of NFSv4, 90 s
 
   template <class Visitor>
   void fields(Visitor& v) {

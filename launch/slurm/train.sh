@@ -9,11 +9,23 @@
 
 source "${WEFT_ROOT:-$PWD}/launch/slurm/setup.sh"
 
+# A folder of this job's own, which its next start finds. In it, `saved` marks that the run has saved: a later start must
+# find that run, and not begin another one where a file system is not mounted. `failures` counts the starts in a row that
+# ended with a failed device or disk (8).
+state=$PWD/weft-$SLURM_JOB_ID.state
+mkdir -m 700 "$state" 2>/dev/null || true
+[[ -d $state && ! -L $state && -O $state ]] || state=
+
+note() { [[ -z $state ]] || echo "$2" >"$state/$1"; }
+noted() { [[ -n $state && -r $state/$1 ]] && read -r REPLY <"$state/$1" && [[ $REPLY =~ ^[0-9]{1,4}$ ]]; }
+
 # Sets the training command from the batch script's arguments. The user's arguments come last and so take precedence.
 training() {
   (($#)) || { echo "usage: sbatch ${0##*/} JOB [arguments of weft train]" >&2; exit 2; }
+  local resume=()
+  if noted saved && [[ " ${*:2}" != *" --resume"* ]]; then resume=(--resume must); fi
   # shellcheck disable=SC2034 # for the batch scripts
-  command=("$weft" train "$1" --set "train.max_restarts=${WEFT_MAX_RESTARTS:-3}" "${@:2}")
+  command=("$weft" train "$1" --set "train.max_restarts=${WEFT_MAX_RESTARTS:-3}" "${resume[@]}" "${@:2}")
 }
 
 # run COMMAND...: sets code to the exit code of the first rank that failed, and why to its last words; or code to the
@@ -58,19 +70,30 @@ is_ended_by_slurm() {
 }
 
 # Ends the job, or requeues it, so that the same command resumes by itself: the job saved and stopped as requested (75),
-# hung (5), or was killed (more than 128). An error that a restart does not mend ends the job: a wrong configuration,
+# hung (5), found its directory held, perhaps by a node that is gone (6), lost a device or a disk (8), or was killed (more
+# than 128). An error that a restart does not mend ends the job: a wrong configuration,
 # bad data, divergence, restarts without progress. A job that Slurm ends is not requeued, since that would revive a job
 # that the user has cancelled.
 end() {
+  local requeued='' failures=0
+  ((code != 75)) || note saved 1
+  if ((code == 8)); then
+    noted failures && failures=$REPLY
+    failures=$((failures + 1))
+  fi
+  note failures "$failures"
   echo "$(date -Is) job $SLURM_JOB_ID, start $((${SLURM_RESTART_COUNT:-0} + 1)): exit code $code${why:+: $why}"
-  if ((code == 75 || code == 5 || code > 128)); then
+  if ((code == 75 || code == 5 || code == 6 || code == 8 || code > 128)); then
     if is_ended_by_slurm; then
       echo "Slurm ends this job: this script does not queue it again"
+    elif ((failures > ${WEFT_MAX_RESTARTS:-3})); then
+      echo "a device or a disk has failed $failures times in a row: submit it again once that is mended"
     elif ((${SLURM_RESTART_COUNT:-0} < ${WEFT_MAX_REQUEUES:-100})); then
-      scontrol requeue "$SLURM_JOB_ID" || echo "this script cannot requeue it: submit it again to resume"
+      if scontrol requeue "$SLURM_JOB_ID"; then requeued=yes; else echo "this script cannot requeue it: submit it again to resume"; fi
     else
       echo "requeued $SLURM_RESTART_COUNT times, as often as WEFT_MAX_REQUEUES allows: submit it again to resume"
     fi
   fi
+  [[ -n $requeued || -z $state ]] || rm -rf "$state"
   exit "$code"
 }

@@ -51,10 +51,35 @@ ends_by() {
 }
 
 # Only failures that a restart may mend are queued again, and not for ever.
-for code in 5 75 137 143; do ends "$code" 1 "RUNS=exit $code"; done
-for code in 0 1 2 3 4 6 7; do ends "$code" 0 "RUNS=exit $code"; done
+for code in 5 6 8 75 137 143; do ends "$code" 1 "RUNS=exit $code"; done
+for code in 0 1 2 3 4 7; do ends "$code" 0 "RUNS=exit $code"; done
 ends 75 1 "RUNS=exit 75" WEFT_MAX_REQUEUES=2 SLURM_RESTART_COUNT=1
 ends 75 0 "RUNS=exit 75" WEFT_MAX_REQUEUES=2 SLURM_RESTART_COUNT=2
+
+# Once a run has saved, later starts of the job must find it, unless the user says where to begin.
+export ARGUMENTS='echo "$@" >arguments'
+ends 75 1 "RUNS=$ARGUMENTS; exit 75"
+same "the first start" 'train job.yaml --set train.max_restarts=3' "$(<arguments)"
+ends 137 1 "RUNS=$ARGUMENTS; exit 137"
+same "a start after a save" 'train job.yaml --set train.max_restarts=3 --resume must' "$(<arguments)"
+ends 0 0 "RUNS=$ARGUMENTS; exit 0"
+ends 137 1 "RUNS=$ARGUMENTS; exit 137"
+same "a start before a save" 'train job.yaml --set train.max_restarts=3' "$(<arguments)"
+rm -rf weft-1.state
+
+# A device that fails again and again is not waited for without end.
+for _ in 1 2 3; do ends 8 1 "RUNS=exit 8"; done
+ends 8 0 "RUNS=exit 8"
+matches log 'a device or a disk has failed 4 times in a row'
+[[ ! -e weft-1.state ]] || fail "the folder of the job stays behind"
+for _ in 1 2 3; do ends 8 1 "RUNS=exit 8"; done
+ends 75 1 "RUNS=exit 75"
+ends 8 1 "RUNS=exit 8"
+# Nor is a folder used that is somebody else's, or a link.
+rm -rf weft-1.state && mkdir elsewhere && ln -s elsewhere weft-1.state
+ends 75 1 "RUNS=exit 75"
+same "what is written through a link" '' "$(ls elsewhere)"
+rm weft-1.state
 
 # A job that Slurm ends is not queued again; a job whose time is over is.
 ends_by USR1 1

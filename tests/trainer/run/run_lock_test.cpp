@@ -117,7 +117,7 @@ TEST(RunLock, ASecondRunWaitsForTheFirst) {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     owner.kill_it();
   });
-  EXPECT_EQ(run.train().step, 8);  // checkpoint.lock_wait_seconds is a minute
+  EXPECT_EQ(run.train().step, 8);  // checkpoint.lock_wait_seconds is three minutes
   ending.join();
 }
 
