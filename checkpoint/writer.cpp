@@ -101,8 +101,10 @@ void CheckpointWriter::work(const std::function<void()>& body, const fs::path& d
     body();
   } catch (const Cancelled&) {
   } catch (const std::exception& error) {
-    throw DataError(
-        fmt::format("rank {} on {}: {}{}", world_.rank(), host_name(), describe(error), space_text(directory)));
+    const std::string what =
+        fmt::format("rank {} on {}: {}{}", world_.rank(), host_name(), describe(error), space_text(directory));
+    if (dynamic_cast<const IoError*>(&error)) throw IoError(what);
+    throw DataError(what);
   }
 }
 

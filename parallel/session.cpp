@@ -18,6 +18,7 @@
 #include "parallel/mpi/communicator.h"
 #include "parallel/mpi/node.h"
 #include "parallel/nccl/communicator.h"
+#include "parallel/watch/progress_beats.h"
 #include "parallel/watch/world_status.h"
 
 namespace weft {
@@ -155,7 +156,7 @@ Session::Session(const MeshLayout& replica, const std::optional<PhaseBudgets>& b
       world_size_ > 1 ? device_among_ranks(device, shared, static_cast<size_t>(rank_)) : choose_device(device);
   context_ =
       std::make_unique<Context>(mine, threads_for_rank(local.masks, local.me), agreed_level(level, mpi_ != nullptr));
-  context_->on_progress([heartbeat = heartbeat_] { heartbeat->beat(); });
+  context_->on_progress(progress_beats(heartbeat_));
   mesh_.emplace(make_mesh(layout));
   if (const auto plane = mesh_->device_plane(); plane && watchdog_) {
     watchdog_->before_end([weak = std::weak_ptr(plane)] {

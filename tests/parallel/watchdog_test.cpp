@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
+#include <functional>
 #include <future>
 #include <thread>
 
 #include "base/log.h"
 #include "parallel/local/in_process.h"
+#include "parallel/watch/progress_beats.h"
 
 namespace weft {
 namespace {
@@ -46,6 +49,26 @@ TEST(Watchdog, ReportsARankThatStandsStill) {
   EXPECT_TRUE(has(report, "this rank itself makes no progress; last collective: all_reduce number 1 over dp"))
       << report;
   EXPECT_TRUE(has(report, "timeouts.step_seconds")) << report;
+}
+
+// A checkpoint is written beside the steps, for minutes. A main thread that hangs meanwhile is reported all the same; one
+// that waits for the save is not.
+TEST(Watchdog, TheWorkOfAnotherThreadHidesNothing) {
+  for (const RunPhase phase : {RunPhase::Step, RunPhase::Save}) {
+    Watched w({.step_seconds = 0.3, .save_seconds = 0.3});
+    const Heartbeat::Scope scope(*w.heartbeat, phase);
+    const std::function<void()> beats = progress_beats(w.heartbeat);
+    const uint64_t before = w.heartbeat->read().progress_count;
+    beats();
+    EXPECT_EQ(w.heartbeat->read().progress_count, before + 1);
+    std::atomic<bool> over = false;
+    std::thread writer([&] {
+      for (; !over; std::this_thread::sleep_for(milliseconds(1))) beats();
+    });
+    EXPECT_EQ(w.quiet_for(milliseconds(3000)), phase == RunPhase::Save);
+    over = true;
+    writer.join();
+  }
 }
 
 TEST(Watchdog, IsQuietWhileTheHeartBeats) {

@@ -103,6 +103,15 @@ void RunDirectory::require_visible() const {
                   "set run_dir to a directory of a file system that all nodes share");
 }
 
+void RunDirectory::require_ours() const {
+  agree(world_, [&] {
+    if (lock_->is_ours()) return std::string();
+    throw DataError(
+        fmt::format("{} was renamed or removed while this run used it: nothing more is saved there", path_.string()),
+        "rename a run's directory only when the run has ended; its checkpoints are where the directory is now");
+  });
+}
+
 void RunDirectory::create() {
   agree(world_, [&] {
     try {

@@ -32,6 +32,8 @@ class RunDirectory {
   // The number of this start of the run, from 0, which every rank has after take().
   int64_t attempt() const { return attempt_; }
 
+  // DataError on every rank if the directory is no longer the one that was taken. Collective.
+  void require_ours() const;
   // Makes the directories. Collective; DataError on every rank if rank 0 cannot.
   void create();
   // Writes job.yaml and run.json, and logs where the job differs from the defaults. For rank 0.

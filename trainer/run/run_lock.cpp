@@ -84,10 +84,12 @@ std::unique_ptr<RunLock> RunLock::try_take(const fs::path& directory) {
 
 RunLock::~RunLock() {
   std::error_code ignored;
-  fs::remove(path_, ignored);  // while it is locked: once unlocked, the path may be another owner's
+  if (is_ours()) fs::remove(path_, ignored);  // while it is locked: once unlocked, the path may be another owner's
   file_.reset();
   remove_if_empty(made_);
 }
+
+bool RunLock::is_ours() const { return is_still_there(*file_); }
 
 void RunLock::write(const RunOwner& owner) {
   const Json text = {

@@ -31,6 +31,8 @@ class RunLock {
   RunLock(const RunLock&) = delete;
   RunLock& operator=(const RunLock&) = delete;
 
+  // False once the directory was renamed or removed: what lies at its path then belongs to somebody else, or to nobody.
+  bool is_ours() const;
   // Names the owner in the lock file, for describe_owner(). The lock holds even if the file cannot be written.
   void write(const RunOwner& owner);
 

@@ -108,6 +108,25 @@ TEST(RunLock, ASecondRunIsRefusedAndTouchesNothing) {
   EXPECT_FALSE(fs::exists(run.directory() / "run.lock"));
 }
 
+// A save would make the directory again, beside the one that was renamed, and another run could take it meanwhile.
+TEST(RunLock, ADirectoryThatWasRenamedIsNotMadeAgain) {
+  const Scratch scratch;
+  SmallRun run(scratch);
+  const auto rename = [&](int64_t step) {
+    if (step == 2) fs::rename(run.directory(), scratch / "renamed");
+  };
+  EXPECT_THAT(error_of([&] { run.train({}, {}, rename); }), HasSubstr("was renamed or removed while this run used it"));
+  EXPECT_FALSE(fs::exists(run.directory()));
+  // Nor is the lock of a run that has taken its place removed.
+  std::unique_ptr<RunLock> first = RunLock::try_take(scratch / "other");
+  fs::rename(scratch / "other", scratch / "moved");
+  const std::unique_ptr<RunLock> second = RunLock::try_take(scratch / "other");
+  ASSERT_TRUE(second);
+  EXPECT_FALSE(first->is_ours());
+  first.reset();
+  EXPECT_TRUE(second->is_ours());
+}
+
 TEST(RunLock, ASecondRunWaitsForTheFirst) {
   const Scratch scratch;
   SmallRun run(scratch);
