@@ -42,18 +42,6 @@ class Retry {
   std::chrono::milliseconds patience_, waited_{0}, next_{50};
 };
 
-struct Descriptor {
-  int number = -1;
-  Descriptor() = default;
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() { reset(-1); }
-  void reset(int to) {
-    if (number >= 0) ::close(number);
-    number = to;
-  }
-};
-
 }  // namespace
 
 File::File(fs::path path, Mode mode, std::chrono::milliseconds patience) : path_(std::move(path)) {
@@ -87,19 +75,20 @@ uint64_t File::size() const {
   return static_cast<uint64_t>(info.st_size);
 }
 
-// After a momentary failure the file is opened again, since a server that was away may not know the descriptor any
-// more.
+// After a momentary failure the file is opened again under the same number, since a server that was away may not know
+// the descriptor any more.
 void File::read_at(uint64_t offset, void* into, size_t bytes) const {
   auto* at = static_cast<char*>(into);
   Retry retry("read", path_, patience_);
-  Descriptor again;
   while (bytes > 0) {
-    const int from = again.number >= 0 ? again.number : descriptor_;
-    const ssize_t n = ::pread(from, at, bytes, static_cast<off_t>(offset));
+    const ssize_t n = ::pread(descriptor_, at, bytes, static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) {
       retry.wait_or_throw();
-      again.reset(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+      const int again = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+      if (again < 0) continue;
+      ::dup3(again, descriptor_, O_CLOEXEC);
+      ::close(again);
       continue;
     }
     require<DataError>(n > 0, "read {}: the file ends at byte {}, {} more were expected", path_.string(), offset,

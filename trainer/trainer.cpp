@@ -89,8 +89,11 @@ void Trainer::begin(const ResumeChoice& choice) {
     count_restart(directory_.path(), state_.step, told, job_.train.max_restarts);
     return std::string();
   });
-  if (told) set_aside_later_than(*beginning.checkpoint);
-  if (!beginning.passed_over.empty()) set_damaged_aside(beginning);
+  if (told) {
+    set_aside_later_than(*beginning.checkpoint);
+  } else {
+    note_beginning(beginning);
+  }
   if (mesh_.world().rank() == 0) {
     log_info("{}", describe_plan(*data_.plan, mesh_.dp().size(), job_.batch.micro_batch_tokens,
                                  [this] { mesh_.heartbeat().beat(); }));
@@ -140,11 +143,14 @@ void Trainer::set_aside_later_than(const fs::path& checkpoint) const {
   });
 }
 
-// run.json no longer names them either: they are not what the next start must find.
-void Trainer::set_damaged_aside(const Beginning& beginning) const {
+// run.json names what the next start must find: neither damaged checkpoints, nor those of a run that begins from
+// scratch.
+void Trainer::note_beginning(const Beginning& beginning) const {
+  if (beginning.checkpoint && beginning.passed_over.empty()) return;
   agree(mesh_.world(), [&] {
     const auto moved = set_aside_damaged(directory_.checkpoints(), beginning.passed_over, directory_.attempt());
-    note_last_save(directory_.path(), save_of(*beginning.checkpoint));
+    note_last_save(directory_.path(),
+                   beginning.checkpoint ? std::optional(save_of(*beginning.checkpoint)) : std::nullopt);
     for (const fs::path& path : moved) log_info("the damaged checkpoint is now {}", path.string());
     return std::string();
   });

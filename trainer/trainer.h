@@ -53,7 +53,7 @@ class Trainer {
   void begin(const ResumeChoice& choice);
   void begin_reporting();
   void keep_beginning(const fs::path& named, bool told);
-  void set_damaged_aside(const Beginning& beginning) const;
+  void note_beginning(const Beginning& beginning) const;
   void set_aside_later_than(const fs::path& checkpoint) const;
   TrainResult result() const;
   void train(const StepObserver& after_step);

@@ -13,11 +13,13 @@ source "${WEFT_ROOT:-$PWD}/launch/slurm/setup.sh"
 # find that run, and not begin another one where a file system is not mounted. `failures` counts the starts in a row that
 # ended with a failed device or disk (8).
 state=$PWD/weft-$SLURM_JOB_ID.state
-mkdir -m 700 "$state" 2>/dev/null || true
-[[ -d $state && ! -L $state && -O $state ]] || state=
-
-note() { [[ -z $state ]] || echo "$2" >"$state/$1"; }
-noted() { [[ -n $state && -r $state/$1 ]] && read -r REPLY <"$state/$1" && [[ $REPLY =~ ^[0-9]{1,4}$ ]]; }
+is_own() { [[ -d $state && ! -L $state && -O $state ]]; }
+# note NAME NUMBER and noted NAME, which sets REPLY to the number.
+note() {
+  mkdir -m 700 "$state" 2>/dev/null || true
+  ! is_own || echo "$2" >"$state/$1"
+}
+noted() { is_own && [[ -r $state/$1 ]] && read -r REPLY <"$state/$1" && [[ $REPLY =~ ^[0-9]{1,4}$ ]]; }
 
 # Sets the training command from the batch script's arguments. The user's arguments come last and so take precedence.
 training() {
@@ -78,10 +80,12 @@ end() {
   local requeued='' failures=0
   ((code != 75)) || note saved 1
   if ((code == 8)); then
-    noted failures && failures=$REPLY
+    if noted failures; then failures=$REPLY; fi
     failures=$((failures + 1))
+    note failures "$failures"
+  elif is_own; then
+    rm -f "$state/failures"
   fi
-  note failures "$failures"
   echo "$(date -Is) job $SLURM_JOB_ID, start $((${SLURM_RESTART_COUNT:-0} + 1)): exit code $code${why:+: $why}"
   if ((code == 75 || code == 5 || code == 6 || code == 8 || code > 128)); then
     if is_ended_by_slurm; then
@@ -94,6 +98,6 @@ end() {
       echo "requeued $SLURM_RESTART_COUNT times, as often as WEFT_MAX_REQUEUES allows: submit it again to resume"
     fi
   fi
-  [[ -n $requeued || -z $state ]] || rm -rf "$state"
+  if [[ -z $requeued ]] && is_own; then rm -rf "$state"; fi
   exit "$code"
 }

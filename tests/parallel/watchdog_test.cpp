@@ -51,8 +51,8 @@ TEST(Watchdog, ReportsARankThatStandsStill) {
   EXPECT_TRUE(has(report, "timeouts.step_seconds")) << report;
 }
 
-// A checkpoint is written beside the steps, for minutes. A main thread that hangs meanwhile is reported all the same; one
-// that waits for the save is not.
+// A checkpoint is written beside the steps, for minutes. A main thread that hangs meanwhile is reported all the same;
+// one that waits for the save is not.
 TEST(Watchdog, TheWorkOfAnotherThreadHidesNothing) {
   for (const RunPhase phase : {RunPhase::Step, RunPhase::Save}) {
     Watched w({.step_seconds = 0.3, .save_seconds = 0.3});

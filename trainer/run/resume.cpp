@@ -97,7 +97,7 @@ std::vector<fs::path> found_checkpoints(const ResumeChoice& resume, const fs::pa
     throw DataError(fmt::format("{} is no run that has begun", run.string()),
                     "is a file system not mounted? --resume auto begins a run that is not there");
   }
-  require_all_there(run, all);
+  if (resume.kind != ResumeChoice::Kind::Never) require_all_there(run, all);
   std::ranges::reverse(all);
   return all;
 }

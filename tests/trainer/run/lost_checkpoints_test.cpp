@@ -68,6 +68,28 @@ TEST_F(LostCheckpoints, ADamagedOneOfTheBranchIsPassedOver) {
   EXPECT_EQ(began(), 6);
 }
 
+TEST_F(LostCheckpoints, ABranchOfWhichNothingIsIntactBeginsWhereItWasTold) {
+  EXPECT_EQ(train(), "no error");
+  EXPECT_EQ(train(at(3)), "no error");
+  for (const int64_t step : {6, 8}) {
+    const CheckpointManifest manifest = read_checkpoint_manifest(run.checkpoint(step));
+    const auto index = read_index(run.checkpoint(step), manifest.files.at(0));
+    flip_bits(run.checkpoint(step) / manifest.files[0].name, index->arrays.at(0).offset, 4);
+  }
+  EXPECT_EQ(train(at(3)), "no error");
+  EXPECT_EQ(began(), 3);
+  EXPECT_EQ(last_save(run.directory())->step, 8);
+}
+
+TEST_F(LostCheckpoints, ARunThatIsToldToBeginFromScratchDoes) {
+  EXPECT_EQ(train(), "no error");
+  fs::remove_all(run.directory() / "checkpoints");
+  EXPECT_EQ(train({.kind = ResumeChoice::Kind::Never}, 2), "it broke");
+  EXPECT_EQ(began(), 0);
+  EXPECT_EQ(train(), "no error");  // nothing of the new run is missing
+  EXPECT_EQ(began(), 0);
+}
+
 TEST_F(LostCheckpoints, ARunWhoseCheckpointsAreGoneDoesNotBeginAgain) {
   EXPECT_EQ(train(), "no error");
   EXPECT_EQ(last_save(run.directory())->step, 8);
