@@ -90,9 +90,7 @@ bool write_lines(int file, std::string_view text) {
 }
 
 void print(std::string_view text) {
-  const bool written =
-      isatty(STDOUT_FILENO) ? write_lines(STDOUT_FILENO, printable(text)) : write_lines(STDOUT_FILENO, text);
-  if (written) return;
+  if (write_lines(STDOUT_FILENO, text)) return;
   throw DataError(fmt::format("write standard output: {}", std::strerror(errno)), "what was printed is not complete");
 }
 
