@@ -17,8 +17,8 @@ bool write_lines(int file, std::string_view text);
 // stay.
 std::string printable(std::string_view text);
 
-// Writes to standard output in the same way, as it is: it may look like a terminal under mpirun and be a file. DataError if a
-// write fails.
+// Writes to standard output in the same way, as it is: it may look like a terminal under mpirun and be a file.
+// DataError if a write fails.
 void print(std::string_view text);
 
 }  // namespace weft
