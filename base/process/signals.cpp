@@ -11,7 +11,6 @@ namespace weft {
 namespace {
 
 constexpr std::array kSignals = {SIGUSR1, SIGUSR2, SIGTERM, SIGINT, SIGHUP, SIGXCPU};
-static_assert(kSignals.size() == StopSignals::kCount);
 
 // A handler can reach nothing but static storage.
 std::atomic<int>& received() {
@@ -33,7 +32,7 @@ sigset_t stop_signals() {
 
 }  // namespace
 
-StopSignals::StopSignals() {
+StopSignals::StopSignals() : before_(kSignals.size()) {
   received() = 0;
   struct sigaction action {};
   action.sa_handler = on_signal;

@@ -2,11 +2,10 @@
 #pragma once
 #include <signal.h>
 
-#include <array>
 #include <condition_variable>
-#include <cstddef>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 namespace weft {
 
@@ -20,7 +19,6 @@ namespace weft {
 // At most one object at a time, since signal handlers are state of the whole process.
 class StopSignals {
  public:
-  static constexpr size_t kCount = 6;  // signals
   StopSignals();
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
@@ -32,7 +30,7 @@ class StopSignals {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::array<struct sigaction, kCount> before_{};
+  std::vector<struct sigaction> before_;  // of each signal, in their order
   bool ending_ = false;
   std::thread receiver_;
 };
