@@ -31,6 +31,10 @@ function(weft_room name)
 
   add_library(${target} STATIC ${sources})
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${WEFT_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  if(WEFT_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # g++ takes a source that another file includes for a header, whose nameless namespaces would be each reader's own.
+    weft_cxx_options(${target} PRIVATE -Wno-subobject-linkage)
+  endif()
   target_include_directories(${target} PRIVATE ${view}.inside INTERFACE ${view})
   set(below)
   foreach(room ${ROOM_ROOMS})
