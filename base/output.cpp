@@ -5,12 +5,12 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
 
 #include "base/error.h"
+#include "base/text/utf8.h"
 
 namespace weft {
 namespace {
@@ -39,27 +39,9 @@ std::string_view first_lines(std::string_view text) {
   return end == std::string_view::npos ? text : text.substr(0, end + 1);
 }
 
-// The length of the UTF-8 sequence at the beginning of `text`; 0 if there is none.
-size_t sequence_length(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
-  const size_t length = byte(0) < 0x80   ? 1
-                        : byte(0) < 0xc2 ? 0
-                        : byte(0) < 0xe0 ? 2
-                        : byte(0) < 0xf0 ? 3
-                        : byte(0) < 0xf5 ? 4
-                                         : 0;
-  if (length > text.size()) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  return length;
-}
-
-// C0 without tab and line feed, DEL, and C1, which UTF-8 writes as 0xc2 and a second byte.
-bool is_control(std::string_view sequence) {
-  const auto first = static_cast<uint8_t>(sequence[0]);
-  if (sequence.size() == 1) return (first < 0x20 && first != '\n' && first != '\t') || first == 0x7f;
-  return first == 0xc2 && static_cast<uint8_t>(sequence[1]) < 0xa0;
+// C0 without tab and line feed, DEL, and C1.
+bool is_control(uint32_t code_point) {
+  return (code_point < 0x20 && code_point != '\n' && code_point != '\t') || (code_point >= 0x7f && code_point < 0xa0);
 }
 
 }  // namespace
@@ -67,15 +49,16 @@ bool is_control(std::string_view sequence) {
 std::string printable(std::string_view text) {
   std::string shown;
   shown.reserve(text.size());
-  while (!text.empty()) {
-    const size_t length = sequence_length(text);
-    const std::string_view sequence = text.substr(0, std::max<size_t>(length, 1));
-    if (length > 0 && !is_control(sequence)) {
-      shown += sequence;
+  const char* const end = text.data() + text.size();
+  for (const char* at = text.data(); at < end;) {
+    const Utf8Char c = utf8_at(at, end);
+    const std::string_view bytes(at, c.length);
+    if (c.valid() && !is_control(c.code_point)) {
+      shown += bytes;
     } else {
-      for (const char c : sequence) shown += fmt::format("\\x{:02x}", static_cast<uint8_t>(c));
+      for (const char byte : bytes) shown += fmt::format("\\x{:02x}", static_cast<uint8_t>(byte));
     }
-    text.remove_prefix(sequence.size());
+    at += c.length;
   }
   return shown;
 }

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "data/text/utf8.h"
+#include "base/text/utf8.h"
 
 namespace weft {
 namespace {

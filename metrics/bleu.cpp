@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/text/utf8.h"
 #include "data/text/unicode_properties.h"
-#include "data/text/utf8.h"
 #include "metrics/ngrams.h"
 
 namespace weft {

@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/text/utf8.h"
 #include "data/text/unicode_properties.h"
-#include "data/text/utf8.h"
 #include "metrics/text_passes.h"
 
 namespace weft {

@@ -2,8 +2,8 @@
 #include "metrics/chrf.h"
 
 #include "base/error.h"
+#include "base/text/utf8.h"
 #include "data/text/unicode_properties.h"
-#include "data/text/utf8.h"
 #include "metrics/ngrams.h"
 #include "metrics/text_passes.h"
 

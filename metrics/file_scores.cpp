@@ -6,9 +6,9 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/text/utf8.h"
 #include "data/text/text_input.h"
 #include "data/text/unicode_properties.h"
-#include "data/text/utf8.h"
 #include "metrics/text_passes.h"
 
 namespace weft {

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "data/text/utf8.h"
+#include "base/text/utf8.h"
 #include "metrics/file_scores.h"
 
 namespace weft {

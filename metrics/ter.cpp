@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "data/text/utf8.h"
+#include "base/text/utf8.h"
 #include "metrics/edit_distance.h"
 #include "metrics/ngrams.h"
 #include "metrics/ter_tokenizer.h"

@@ -9,6 +9,7 @@
 
 #include "base/config/value.h"
 #include "base/error.h"
+#include "base/text/utf8.h"
 
 namespace weft {
 namespace {
@@ -173,30 +174,13 @@ class TreeBuilder : public YAML::EventHandler {
   size_t values_ = 0;
 };
 
-// The length of the UTF-8 sequence that starts `text`; 0 if it is not one, or is NUL.
-size_t utf8_length(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text[0]);
-  if (lead < 0x80) return lead == 0 ? 0 : 1;
-  if (lead < 0xC2 || lead > 0xF4) return 0;
-  const size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  if (text.size() < length) return 0;
-  uint32_t code = lead & (0xFFu >> (length + 1));
-  for (size_t i = 1; i < length; ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if ((byte & 0xC0u) != 0x80u) return 0;
-    code = code << 6 | (byte & 0x3Fu);
-  }
-  const bool overlong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
-  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
-  return overlong || surrogate || code > 0x10FFFF ? 0 : length;
-}
-
-// The offset of the first byte that is not UTF-8 text, or npos.
+// The offset of the first byte that is not UTF-8 text or is NUL, or npos.
 size_t first_bad_byte(std::string_view text) {
-  for (size_t i = 0; i < text.size();) {
-    const size_t length = utf8_length(text.substr(i));
-    if (length == 0) return i;
-    i += length;
+  const char* const end = text.data() + text.size();
+  for (const char* at = text.data(); at < end;) {
+    const Utf8Char c = utf8_at(at, end);
+    if (!c.valid() || c.code_point == 0) return static_cast<size_t>(at - text.data());
+    at += c.length;
   }
   return std::string_view::npos;
 }

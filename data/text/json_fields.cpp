@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/text/utf8.h"
 #include "data/text/bad_records.h"
-#include "data/text/utf8.h"
 
 namespace weft {
 

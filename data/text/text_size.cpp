@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/text/text_size.h"
 
+#include "base/text/utf8.h"
 #include "data/text/unicode_properties.h"
-#include "data/text/utf8.h"
 
 namespace weft {
 

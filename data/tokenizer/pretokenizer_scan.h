@@ -2,8 +2,8 @@
 #pragma once
 #include <array>
 
+#include "base/text/utf8.h"
 #include "data/text/unicode_letters.h"
-#include "data/text/utf8.h"
 
 // Scanners for the patterns of GPT-2, GPT-4 and o200k: each next_*(p, end) returns the end of the pretoken that begins
 // at p < end. Pretokens cover the text without gaps. A byte that is not valid UTF-8 is a character of class Other.

@@ -28,8 +28,9 @@ TEST(Printable, ControlCharactersAreSpeltOut) {
   EXPECT_EQ(printable("plain\ttext\n\u00e9\u4e2d\U0001f600"), "plain\ttext\n\u00e9\u4e2d\U0001f600");
   EXPECT_EQ(printable("\x1b]52;c;cm0gLXJm\x07"), "\\x1b]52;c;cm0gLXJm\\x07");
   EXPECT_EQ(printable(std::string("a\rb\0c\x7f", 6)), "a\\x0db\\x00c\\x7f");
-  EXPECT_EQ(printable("\u009b31m"), "\\xc2\\x9b31m");       // C1's CSI
-  EXPECT_EQ(printable("\x9b\xe4\xb8"), "\\x9b\\xe4\\xb8");  // not UTF-8
+  EXPECT_EQ(printable("\u009b31m"), "\\xc2\\x9b31m");                                  // C1's CSI
+  EXPECT_EQ(printable("\x9b\xe4\xb8"), "\\x9b\\xe4\\xb8");                             // not UTF-8
+  EXPECT_EQ(printable("\xe0\x82\x9b\xed\xa0\x80"), "\\xe0\\x82\\x9b\\xed\\xa0\\x80");  // an overlong CSI, a surrogate
   EXPECT_EQ(printable(""), "");
 }
 

@@ -6,7 +6,7 @@
 
 #include <random>
 
-#include "data/text/utf8.h"
+#include "base/text/utf8.h"
 #include "tests/data/tokenizer/fixture/make_tokenizer.h"
 
 namespace weft {

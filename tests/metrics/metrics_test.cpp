@@ -4,8 +4,8 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/text/utf8.h"
 #include "data/text/unicode_properties.h"
-#include "data/text/utf8.h"
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
 #include "metrics/metric_table.h"

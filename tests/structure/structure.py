@@ -46,7 +46,7 @@ CONCEPTS = {
     "job: phase timeouts": r"\bdouble (?:save|save_seconds) = 600",
     "job: a sequence longer than the model's positions": r"has a (?:row|sequence) of \{\} tokens, but",
     "is a dataset prepared": r"exists\([^;]*(?:\"dataset\.json\"|kManifestName)",
-    "data: UTF-8 decoding": r"^(?:inline )?[\w:<>]+ (?:utf8_at|decode_utf8|code_points|decode_utf8_at|next_code_point)\([^;]*\{$",
+    "base: UTF-8 decoding": r"^(?:inline )?[\w:<>]+ (?:utf8_at|decode_utf8|code_points|decode_utf8_at|next_code_point)\([^;]*\{$",
     "data: Unicode tables": r"include \"[\w/]*unicode_\w+\.inc\"|^constexpr Range k\w+\[\] = \{",
     "dropout key of a step": r"\"dropout \{\} \{\}\"",
     "retention": r"^\w[\w:<>]* (?:retire_checkpoints|choose_retired|apply_retention)\(",

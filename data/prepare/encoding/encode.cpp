@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/text/utf8.h"
 #include "data/text/unicode_properties.h"
-#include "data/text/utf8.h"
 
 namespace weft {
 

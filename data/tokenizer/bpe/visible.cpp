@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "data/text/utf8.h"
+#include "base/text/utf8.h"
 #include "data/tokenizer/bpe/model.h"
 
 namespace weft {

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "data/text/utf8.h"
+#include "base/text/utf8.h"
 #include "data/tokenizer/bpe/vocabulary.h"
 
 namespace weft {
