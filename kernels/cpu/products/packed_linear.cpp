@@ -66,10 +66,13 @@ void pack_panels(const PackWeight& args, int threads) {
   const int64_t out = args.weight.elements() / args.weight.columns(), in = args.weight.columns();
   const PackedParts<A, W> to(out, in, Scratch(args.data.device_raw()));
   const T* weight = args.weight.device_data<T>();
+  // Every byte has a value, also those beside the weight's elements: the same weight is packed to the same bytes.
+  std::byte* bytes = args.data.device_raw();
+  parallel_for(threads, static_cast<int64_t>(args.data.bytes()), int64_t{1} << 16,
+               [&](int64_t begin, int64_t end) { std::fill(bytes + begin, bytes + end, std::byte{}); });
   parallel_for(threads, panels_of<A>(out), 1, [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
       W* panel = to.panels + p * panel_elements<A, W>(in);
-      std::fill_n(panel, panel_elements<A, W>(in), W{});
       for (int64_t c = 0; c < kPanelColumns<A>; ++c) {
         const int64_t output = p * kPanelColumns<A> + c;
         const T* row = weight + output * in;
