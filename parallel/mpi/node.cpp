@@ -43,7 +43,7 @@ namespace {
 
 // The message that rank 0 sends to the first ranks of the other nodes.
 struct MeetingPlace {
-  RunToken token{};
+  RunKey key{};
   DatagramAddress rank0;
 };
 
@@ -88,18 +88,18 @@ std::unique_ptr<WorldStatus> join_nodes(const NodeRanks& node) {
     if (address != 0) datagrams = Datagrams::at(address);
     if (datagrams) meeting.rank0 = datagrams->address();
     std::random_device random;
-    for (uint64_t& word : meeting.token) word = (uint64_t{random()} << 32) | random();
+    for (uint64_t& word : meeting.key) word = (uint64_t{random()} << 32) | random();
   }
   broadcast_bytes(&meeting, sizeof meeting, firsts.get());
   if (meeting.rank0.address == 0) return nullptr;
   if (rank == 0) {
     log_info("the {} ranks are on {} nodes, whose watchdogs meet at {}", world, node.nodes, describe(meeting.rank0));
-    return std::make_unique<WorldStatus>(std::move(datagrams), std::nullopt, meeting.token, world);
+    return std::make_unique<WorldStatus>(std::move(datagrams), std::nullopt, meeting.key, rank, world);
   }
   const auto near = std::ranges::find_if(mine, [&](const Ipv4Network& n) { return n.holds(meeting.rank0.address); });
   datagrams = Datagrams::at(near == mine.end() ? 0 : near->address);
   if (!datagrams) return nullptr;
-  return std::make_unique<WorldStatus>(std::move(datagrams), meeting.rank0, meeting.token, world);
+  return std::make_unique<WorldStatus>(std::move(datagrams), meeting.rank0, meeting.key, rank, world);
 }
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
 #include <cstring>
 #include <type_traits>
 
@@ -12,11 +13,14 @@ namespace weft {
 namespace {
 
 struct Head {
-  std::array<char, 8> magic{'w', 'e', 'f', 't', 'w', 'd', '0', '1'};
-  RunToken token{};
+  std::array<char, 8> magic{'w', 'e', 'f', 't', 'w', 'd', '0', '2'};
+  uint64_t signature = 0;               // siphash of all that follows
+  uint64_t order = 0x0102030405060708;  // byte order
+  uint64_t number = 0;
+  int32_t sender = 0;
   uint32_t ranks = 0;
-  uint32_t order = 0x01020304;  // byte order
 };
+constexpr size_t kSigned = offsetof(Head, order);
 
 struct Word {
   int64_t idle_ns = 0, silent_ns = 0;
@@ -90,40 +94,43 @@ NodeStatus::Entry entry_of(const Word& w, int64_t now) {
 
 }  // namespace
 
-std::vector<std::string> to_datagrams(const RunToken& token, std::span<const NodeStatus::Entry> ranks) {
+std::vector<std::string> to_datagrams(const RunKey& key, int32_t sender, uint64_t& last,
+                                      std::span<const NodeStatus::Entry> ranks) {
   const int64_t now = NodeStatus::now_ns();
   std::vector<std::string> datagrams;
   do {
     const auto part = ranks.first(std::min(ranks.size(), kWords));
     ranks = ranks.subspan(part.size());
-    const Head head{.token = token, .ranks = static_cast<uint32_t>(part.size())};
+    const Head head{.number = ++last, .sender = sender, .ranks = static_cast<uint32_t>(part.size())};
     std::string& bytes = datagrams.emplace_back(sizeof head + part.size() * sizeof(Word), '\0');
     std::memcpy(bytes.data(), &head, sizeof head);
     for (size_t i = 0; i < part.size(); ++i) {
       const Word word = word_of(part[i], now);
       std::memcpy(bytes.data() + sizeof head + i * sizeof word, &word, sizeof word);
     }
+    const uint64_t signature = siphash(std::string_view(bytes).substr(kSigned), key);
+    std::memcpy(bytes.data() + offsetof(Head, signature), &signature, sizeof signature);
   } while (!ranks.empty());
   return datagrams;
 }
 
-std::optional<std::vector<NodeStatus::Entry>> from_datagram(std::string_view bytes, const RunToken& token,
-                                                            int world_size) {
+std::optional<WorldMessage> from_datagram(std::string_view bytes, const RunKey& key, int world_size) {
   Head head;
   const Head ours;
   if (bytes.size() < sizeof head) return std::nullopt;
   std::memcpy(&head, bytes.data(), sizeof head);
-  if (head.magic != ours.magic || head.order != ours.order || head.token != token) return std::nullopt;
+  if (head.magic != ours.magic || head.signature != siphash(bytes.substr(kSigned), key)) return std::nullopt;
+  if (head.order != ours.order || head.sender < 0 || head.sender >= world_size) return std::nullopt;
   if (head.ranks > kWords || bytes.size() != sizeof head + head.ranks * sizeof(Word)) return std::nullopt;
   const int64_t now = NodeStatus::now_ns();
-  std::vector<NodeStatus::Entry> entries;
+  WorldMessage message{.sender = head.sender, .number = head.number, .ranks = {}};
   for (size_t i = 0; i < head.ranks; ++i) {
     Word word;
     std::memcpy(&word, bytes.data() + sizeof head + i * sizeof word, sizeof word);
     if (!possible(word, world_size)) return std::nullopt;
-    entries.push_back(entry_of(word, now));
+    message.ranks.push_back(entry_of(word, now));
   }
-  return entries;
+  return message;
 }
 
 }  // namespace weft

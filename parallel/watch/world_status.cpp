@@ -26,9 +26,9 @@ std::vector<NodeStatus::Entry> ranks_here(const NodeStatus& page) {
 
 }  // namespace
 
-WorldStatus::WorldStatus(std::unique_ptr<Datagrams> datagrams, std::optional<DatagramAddress> rank0,
-                         const RunToken& token, int world_size)
-    : datagrams_(std::move(datagrams)), rank0_(rank0), token_(token), world_size_(world_size) {}
+WorldStatus::WorldStatus(std::unique_ptr<Datagrams> datagrams, std::optional<DatagramAddress> rank0, const RunKey& key,
+                         int rank, int world_size)
+    : datagrams_(std::move(datagrams)), rank0_(rank0), key_(key), rank_(rank), world_size_(world_size) {}
 
 void WorldStatus::look(NodeStatus& page) {
   if (rank0_) {
@@ -43,13 +43,12 @@ void WorldStatus::look(NodeStatus& page) {
 void WorldStatus::answer(NodeStatus& page) {
   std::set<DatagramAddress> senders;
   for (int i = 0; i < kMostAtOnce; ++i) {
-    const auto received = datagrams_->receive();
-    if (!received) break;
-    auto entries = from_datagram(received->bytes, token_, world_size_);
-    if (!entries) continue;
-    for (NodeStatus::Entry& e : *entries) e.heard_ns = NodeStatus::now_ns();  // entries of the sender's own ranks
-    know(*entries, received->from);
-    senders.insert(received->from);
+    auto heard = hear();
+    if (!heard) break;
+    if (!heard->message) continue;
+    for (NodeStatus::Entry& e : heard->message->ranks) e.heard_ns = NodeStatus::now_ns();  // the sender's own ranks
+    know(heard->message->ranks, heard->from);
+    senders.insert(heard->from);
   }
   if (senders.empty()) return;
   const std::vector<NodeStatus::Entry> here = ranks_here(page);
@@ -65,15 +64,23 @@ void WorldStatus::tell_rank0(NodeStatus& page) {
 
 void WorldStatus::hear_rank0() {
   for (int i = 0; i < kMostAtOnce; ++i) {
-    const auto received = datagrams_->receive();
-    if (!received) break;
-    if (received->from != *rank0_) continue;
-    const auto entries = from_datagram(received->bytes, token_, world_size_);
-    if (!entries) continue;
+    const auto heard = hear();
+    if (!heard) break;
+    if (!heard->message) continue;
     answered_ns_ = NodeStatus::now_ns();
-    know(*entries, received->from);
+    know(heard->message->ranks, heard->from);
   }
   std::erase_if(known_, [this](const auto& k) { return answered_ns_ - k.second.received_ns > kForgotten; });
+}
+
+std::optional<WorldStatus::Heard> WorldStatus::hear() {
+  const auto received = datagrams_->receive();
+  if (!received) return std::nullopt;
+  Heard heard{.message = from_datagram(received->bytes, key_, world_size_), .from = received->from};
+  if (!heard.message) return heard;
+  const bool expected = !rank0_ || (heard.message->sender == 0 && heard.from == *rank0_);
+  if (!expected || !heard_[heard.message->sender].take(heard.message->number)) heard.message.reset();
+  return heard;
 }
 
 void WorldStatus::know(const std::vector<NodeStatus::Entry>& entries, const DatagramAddress& from) {
@@ -83,7 +90,7 @@ void WorldStatus::know(const std::vector<NodeStatus::Entry>& entries, const Data
 }
 
 void WorldStatus::send(const std::vector<NodeStatus::Entry>& entries, const DatagramAddress& to) {
-  for (const std::string& bytes : to_datagrams(token_, entries)) datagrams_->send(bytes, to);
+  for (const std::string& bytes : to_datagrams(key_, rank_, sent_, entries)) datagrams_->send(bytes, to);
 }
 
 std::vector<NodeStatus::Entry> WorldStatus::notable(const std::optional<DatagramAddress>& without,
