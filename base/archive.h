@@ -53,7 +53,7 @@ class ArchiveWriter {
   std::string bytes_;
 };
 
-// DataError if the bytes end before the value that is read.
+// DataError if the bytes end before the value that is read, or are no value of its type.
 class ArchiveReader {
  public:
   explicit ArchiveReader(std::string_view bytes) : rest_(bytes) {}
@@ -61,6 +61,11 @@ class ArchiveReader {
   template <class T>
   requires std::is_arithmetic_v<T>
   void operator()(T& value) { std::memcpy(&value, take(sizeof value), sizeof value); }
+  void operator()(bool& value) {
+    const char byte = *take(1);
+    require<DataError>(byte == 0 || byte == 1, "a yes or no that is neither");
+    value = byte == 1;
+  }
   template <class T>
   requires std::is_enum_v<T>
   void operator()(T& value) {

@@ -175,12 +175,22 @@ void SplitWriter::add_pair(std::span<const int32_t> source, std::span<const int3
   pending_.references.insert(pending_.references.end(), reference.begin(), reference.end());
 }
 
+std::string SplitWriter::file_name(size_t shard) const {
+  return fmt::format("{}-{:05}.h5", enum_name(identity_.split), shard);
+}
+
+void SplitWriter::check_names(const std::vector<ShardEntry>& entries) const {
+  for (size_t i = 0; i < entries.size(); ++i) {
+    require<DataError>(entries[i].file == file_name(i), "shard {} of {} has another name", i,
+                       enum_name(identity_.split));
+  }
+}
+
 void SplitWriter::close_shard() {
   ShardArrays arrays = std::exchange(pending_, ShardArrays(identity_.token_bytes));
   pending_.source.reserve(arrays.source.count());  // the next shard is about as long
   pending_.target.reserve(arrays.target.count());
-  ShardEntry entry{.file = fmt::format("{}-{:05}.h5", enum_name(identity_.split), entries_.size()),
-                   .records = static_cast<int64_t>(arrays.source_index.size())};
+  ShardEntry entry{.file = file_name(entries_.size()), .records = static_cast<int64_t>(arrays.source_index.size())};
   if (has_two_sides(identity_.kind)) {
     arrays.source_index.push_back(static_cast<uint64_t>(arrays.source.count()));
     arrays.target_index.push_back(static_cast<uint64_t>(arrays.target.count()));

@@ -100,13 +100,21 @@ class SplitWriter {
   // The entries of the shards that became full so far.
   const std::vector<ShardEntry>& entries() const { return entries_; }
   // The state from which another writer of the split continues (base/archive.h), without the files of entries().
+  // DataError if a file of the state has another name than this writer gives: this writer would rename or remove a
+  // stranger's.
   template <class Archive>
   void archive(Archive& a) {
-    a(pending_), a(entries_);
+    a(pending_);
+    std::vector<ShardEntry> entries = entries_;
+    a(entries);
+    check_names(entries);
+    entries_ = std::move(entries);
   }
 
  private:
   void close_shard();
+  std::string file_name(size_t shard) const;
+  void check_names(const std::vector<ShardEntry>& entries) const;
   fs::path temporary(const ShardEntry& entry) const { return directory_ / (entry.file + ".tmp"); }
 
   fs::path directory_;

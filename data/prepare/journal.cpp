@@ -15,20 +15,27 @@ void write_journal(const fs::path& directory, Journal journal) {
   write_file_atomically(directory / kJournalName, sealed.bytes());
 }
 
-std::optional<Journal> read_journal(const fs::path& directory, uint64_t identity) {
-  const fs::path path = directory / kJournalName;
-  if (!fs::exists(path)) return {};
+std::optional<Journal> parse_journal(std::string_view bytes, uint64_t identity) {
   try {
-    const std::string bytes = read_file(path);
     uint64_t checksum = 0;
     ArchiveReader reader(bytes);
     reader(checksum);
-    if (checksum != hash64(std::string_view(bytes).substr(sizeof checksum))) return {};
+    if (checksum != hash64(bytes.substr(sizeof checksum))) return {};
     Journal journal;
     reader(journal);
     if (journal.identity != identity) return {};
     return journal;
-  } catch (const DataError&) {  // damaged: the preparation starts from scratch
+  } catch (const DataError&) {  // it ends too early
+    return {};
+  }
+}
+
+std::optional<Journal> read_journal(const fs::path& directory, uint64_t identity) {
+  const fs::path path = directory / kJournalName;
+  if (!fs::exists(path)) return {};
+  try {
+    return parse_journal(read_file(path), identity);
+  } catch (const DataError&) {  // unreadable: the preparation starts from scratch
     return {};
   }
 }

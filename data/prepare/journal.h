@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/files.h"
 #include "data/prepare/encoding/dataset_writer.h"
@@ -27,7 +28,9 @@ struct Journal {
 };
 
 void write_journal(const fs::path& directory, Journal journal);
-// nullopt unless there is an undamaged journal of this identity.
+// nullopt unless the bytes are an undamaged journal of this identity.
+std::optional<Journal> parse_journal(std::string_view bytes, uint64_t identity);
+// The same for the journal of a folder; nullopt too if there is none.
 std::optional<Journal> read_journal(const fs::path& directory, uint64_t identity);
 // Restores the writer's state. False if a counted shard is missing or has another size: the writer is useless then.
 bool resume(const Journal& journal, const fs::path& directory, DatasetWriter& writer);

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "checkpoint/manifest.h"
+#include "checkpoint/run_state.h"
 
 namespace weft::test {
 namespace {
@@ -62,6 +63,19 @@ bool reads_checkpoint(std::span<const uint8_t> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const bool manifest = reads_manifest(text), index = reads_index(text);
   return manifest || index;
+}
+
+bool reads_run_state(std::span<const uint8_t> bytes) {
+  const Json json = Json::parse(bytes.begin(), bytes.end(), nullptr, false);
+  if (json.is_discarded()) return false;
+  RunState state;
+  try {
+    state = run_state_from(json, "manifest.json");
+  } catch (const DataError&) {
+    return false;
+  }
+  require<InternalError>(run_state_from(to_json(state), "again") == state, "a state is not read as it is written");
+  return true;
 }
 
 }  // namespace weft::test

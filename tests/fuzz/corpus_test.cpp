@@ -8,7 +8,10 @@
 #include "base/files.h"
 #include "data/text/byte_stream.h"
 #include "tests/fuzz/checkpoint_fuzz.h"
+#include "tests/fuzz/datagram_fuzz.h"
 #include "tests/fuzz/dataset_fuzz.h"
+#include "tests/fuzz/journal_fuzz.h"
+#include "tests/fuzz/pattern_fuzz.h"
 #include "tests/fuzz/safetensors_fuzz.h"
 #include "tests/fuzz/text_fuzz.h"
 #include "tests/fuzz/yaml_fuzz.h"
@@ -84,11 +87,14 @@ TEST_P(FuzzCorpus, AnyOneByteMayBeWrong) {
 INSTANTIATE_TEST_SUITE_P(
     Targets, FuzzCorpus,
     testing::Values(Target{"checkpoint", reads_checkpoint, 3, 7}, Target{"csv", reads_csv, 3, 6, false, 100},
-                    Target{"dataset", reads_dataset, 3, 7},
+                    Target{"datagram", reads_datagram, 2, 4}, Target{"dataset", reads_dataset, 3, 7},
                     // A file may end after a whole member or frame.
-                    Target{"gzip", reads_gzip, 2, 4, false}, Target{"jsonl", reads_jsonl, 5, 7, false},
-                    Target{"safetensors", reads_safetensors, 6, 7}, Target{"tsv", reads_tsv, 2, 2, false, 100},
-                    Target{"yaml", reads_yaml, 4, 6, false}, Target{"zstd", reads_zstd, 2, 3, false, 200}),
+                    Target{"gzip", reads_gzip, 2, 4, false}, Target{"journal", reads_journal, 1, 2},
+                    Target{"jsonl", reads_jsonl, 5, 7, false}, Target{"overrides", reads_overrides, 3, 4, false},
+                    Target{"pattern", reads_pattern, 4, 4, false, 100}, Target{"run_state", reads_run_state, 2, 4},
+                    Target{"safetensors", reads_safetensors, 6, 7}, Target{"stored_job", reads_stored_job, 3, 3, false},
+                    Target{"tsv", reads_tsv, 2, 2, false, 100}, Target{"yaml", reads_yaml, 4, 6, false},
+                    Target{"zstd", reads_zstd, 2, 3, false, 200}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -168,8 +168,109 @@ DAMAGED_YAML = {
     "twice": b"seed: 1\nseed: 2\n",
     "type": b"model: {width: wide}\n",
 }
+RUN_STATE = {"run": "3f2a", "step": 40, "updates": 38, "epoch": 1, "step_in_epoch": 4, "target_tokens": 900, "skips": 2,
+             "skips_in_row": 0, "best_loss": 3.25, "best_score": None, "best_step": 30, "without_gain": 1, "epoch_end": False,
+             "evaluation_left": True, "rollbacks": 0, "next_learning_rate": 1e-3}
+RUN_STATES = {
+    "first_builds": text_of({key: of for key, of in RUN_STATE.items() if key not in (
+        "evaluation_left", "rollbacks", "best_score", "next_learning_rate")}),
+    "now": text_of(RUN_STATE),
+}
+DAMAGED_RUN_STATES = {
+    "backwards": text_of({**RUN_STATE, "step": -1}),
+    "deep": text_of({**RUN_STATE, "step": nested(500)}),
+    "text": text_of({**RUN_STATE, "epoch_end": "no"}),
+    "updates": text_of({**RUN_STATE, "updates": 41}),
+}
+OVERRIDES = {
+    "lists": b"data.train.files=[a.txt, 'b c.txt']\nallow_changes=[optimizer]\n\nseed: 7\n",
+    "new": b"model.width=64\nmodel.dropout.attention=1e-1\n\n",
+    "of_job": b"model.width=96\nname=\"2024\"\n\nmodel: {width: 64, heads: 4}\n",
+}
+DAMAGED_OVERRIDES = {
+    "deep": b"model=" + b"[" * 60 + b"\n\n",
+    "key": b"modle.width=64\n\n",
+    "no_value": b"model.width\n\n",
+    "path": b"model..width=64\n\n",
+}
+STORED_JOBS = {
+    "of_bleu": b"evaluation: {bleu: {tokenizer: 13a, lowercase: false}}\n",
+    "of_recompute": b"train: {recompute: true}\n",
+    "renamed": b"schedule: {warmup: 10}\ncheckpoint: {keep: 3}\noverride: [checkpoint.keep]\nbatch: {last: drop}\n",
+}
+DAMAGED_STORED_JOBS = {
+    "key": b"schedule: {warming: 10}\n",
+    "type": b"train: {recompute: [true]}\n",
+    "value": b"batch: {last: away}\n",
+}
+# The pattern, a line feed, a text.
+PATTERNS = {
+    "classes": "\\p{L}+|\\p{N}{1,3}|\\s+\nthe hat's 12345 \u65e5\u672c".encode(),
+    "empty": b"\nabc",
+    "looks": b" ?[a-z]+(?= )|(?<!a)b\naab ab b ",
+    "repeat": b"a*a*b|.\naaaaaaaaaaaaaaaab",
+}
+DAMAGED_PATTERNS = {
+    "class": b"[a-\nabc",
+    "group": b"(a\nabc",
+    "lookbehind": b"(?<=a+)b\nab",
+    "repeat": b"a{3,2}\naaa",
+}
 
-for target, whole, damaged in (("checkpoint", CHECKPOINT, DAMAGED_CHECKPOINT), ("csv", CSV, DAMAGED_CSV), ("dataset", DATASET, DAMAGED_DATASET),
+
+def numbers(*values):
+    return struct.pack(f"<{len(values)}q", *values)
+
+
+def journal(file="train-00000.h5", counts=(), identity=7, flag=b"\0"):
+    """A journal of one full shard of documents and a pending one, as data/prepare/journal.h and what it holds list them."""
+    entries = numbers(*[0] * 15)
+    stats = (numbers(len(counts), *counts) + numbers(0, 0, 0, 0)) + 5 * numbers(0, 0, 0, 0, 0)
+    pending = numbers(4) + b"\1\0\2\0" + numbers(0, 1, 0) + numbers(0, 0, 0)
+    shard = numbers(len(file)) + file.encode() + numbers(4096, 11, 12, 3) + numbers(8, 2048) + numbers(0, 0) + numbers(0, 0)
+    writers = (pending + numbers(1) + shard) + 2 * numbers(0, 0, 0, 0, 0, 0, 0)
+    writer = entries + stats + writers + numbers(0) + numbers(0) + flag
+    return numbers(identity, 21, 22, 5) + numbers(len(writer)) + writer
+
+
+JOURNAL = {"stream": journal()}
+DAMAGED_JOURNAL = {
+    "another": journal(identity=8),
+    "climbs": journal(file="../../thesis"),
+    "flag": journal(flag=b"\2"),
+    "huge": numbers(7, 21, 22, 5, 2**62),
+    "vocabulary": journal(counts=(1, 2, 3)),
+}
+
+
+AXES = 3
+
+
+def datagram(ranks=1, order=0x0102030405060708, sender=3, step=7, phase=2, host=b"node-7", rank=3):
+    """As parallel/watch/world_messages.cpp lays it out, for meshes of three axes; the target signs it."""
+    words = b""
+    for i in range(ranks):
+        words += numbers(5_000_000, 0) + struct.pack("<Q", 99) + numbers(step, 12)
+        words += AXES * 3 * numbers(1) + AXES * 2 * struct.pack("<i", 1)
+        words += struct.pack("<iii", rank + i, 4711, -1) + bytes([phase, 1, 0, 0]) + b"S" + host.ljust(47, b"\0")
+    head = b"weftwd02" + numbers(0, order, 1) + struct.pack("<iI", sender, ranks)
+    return head + words
+
+
+DATAGRAM = {"no_ranks": datagram(ranks=0), "ranks": datagram(ranks=3)}
+DAMAGED_DATAGRAM = {
+    "escape": datagram(host=b"a\x1b[2J"),
+    "host": datagram(host=b"a" * 47),
+    "order": datagram(order=0x0807060504030201),
+    "phase": datagram(phase=200),
+    "rank": datagram(rank=8),
+    "sender": datagram(sender=8),
+}
+
+for target, whole, damaged in (("checkpoint", CHECKPOINT, DAMAGED_CHECKPOINT), ("csv", CSV, DAMAGED_CSV),
+                               ("datagram", DATAGRAM, DAMAGED_DATAGRAM), ("journal", JOURNAL, DAMAGED_JOURNAL),
+                               ("overrides", OVERRIDES, DAMAGED_OVERRIDES), ("pattern", PATTERNS, DAMAGED_PATTERNS),
+                               ("run_state", RUN_STATES, DAMAGED_RUN_STATES), ("stored_job", STORED_JOBS, DAMAGED_STORED_JOBS), ("dataset", DATASET, DAMAGED_DATASET),
                                ("gzip", GZIP, DAMAGED_GZIP), ("jsonl", JSONL, DAMAGED_JSONL), ("safetensors", SAFETENSORS, DAMAGED_SAFETENSORS),
                                ("tsv", TSV, DAMAGED_TSV), ("yaml", YAML, DAMAGED_YAML), ("zstd", ZSTD, DAMAGED_ZSTD)):
     folder = pathlib.Path(__file__).parent / target

@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/fuzz/yaml_fuzz.h"
 
+#include <algorithm>
+
 #include "base/config/reader.h"
 #include "base/config/writer.h"
 #include "base/error.h"
 #include "job/job.h"
+#include "job/migration.h"
 
 namespace weft::test {
+namespace {
 
-bool reads_yaml(std::span<const uint8_t> bytes) {
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+std::string_view text_of(std::span<const uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+template <class Read>
+bool reads_job(Read&& read) {
   JobConfig job;
   try {
-    job = parse_config<JobConfig>(text, "job.yaml");
+    job = read();
   } catch (const ConfigError&) {
     return false;
   }
@@ -21,6 +29,28 @@ bool reads_yaml(std::span<const uint8_t> bytes) {
   require<InternalError>(again == written, "a job is not read as it is written");
   job_problems(job);
   return true;
+}
+
+}  // namespace
+
+bool reads_yaml(std::span<const uint8_t> bytes) {
+  return reads_job([&] { return parse_config<JobConfig>(text_of(bytes), "job.yaml"); });
+}
+
+bool reads_overrides(std::span<const uint8_t> bytes) {
+  std::string_view text = text_of(bytes);
+  std::vector<std::string> overrides;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (line.empty()) break;
+    overrides.emplace_back(line);
+  }
+  return reads_job([&] { return parse_config<JobConfig>(text, "job.yaml", overrides); });
+}
+
+bool reads_stored_job(std::span<const uint8_t> bytes) {
+  return reads_job([&] { return parse_stored_job(std::string(text_of(bytes)), "manifest.json"); });
 }
 
 }  // namespace weft::test

@@ -94,9 +94,13 @@ class TokenStats {
   void add(std::span<const int32_t> sequence, int specials, size_t text_bytes);
   SideCounts counts(const Tokenizer& tokenizer, bool pairs) const;
 
+  // DataError if the state is of another vocabulary.
   template <class Archive>
   void archive(Archive& a) {
-    a(counts_), a(tokens_), a(longest_), a(specials_), a(text_bytes_);
+    const size_t vocabulary = counts_.size();
+    a(counts_);
+    require<DataError>(counts_.size() == vocabulary, "counts of {} tokens and not of {}", counts_.size(), vocabulary);
+    a(tokens_), a(longest_), a(specials_), a(text_bytes_);
   }
 
  private:
