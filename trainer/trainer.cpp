@@ -46,7 +46,7 @@ Trainer::Trainer(Context& context, Mesh& mesh, const JobConfig& job, RunOrigin o
       time_limit_(job.train.max_time, clock_of(signals_)),
       data_(open_training_data(job, mesh.world())),
       setup_(context, mesh, job, vocabularies_of(data_.train->header())),
-      end_(run_end(job, *data_.plan)),
+      end_(run_end(job, *data_.plan, [this] { mesh_.heartbeat().beat(); })),
       directory_(job.run_directory(), mesh.world()),
       reporter_(job, context, mesh.world(), end_),
       saves_(job, setup_, directory_, reporter_, state_,

@@ -12,11 +12,14 @@ bool RunEnd::reached(const RunState& state) const {
   return state.step >= max_steps || (patience > 0 && state.evaluations_since_best >= patience);
 }
 
-RunEnd run_end(const JobConfig& job, const BatchPlan& plan) {
+RunEnd run_end(const JobConfig& job, const BatchPlan& plan, const std::function<void()>& beat) {
   RunEnd end{.max_steps = job.train.max_steps, .patience = job.evaluation.patience};
   if (job.train.max_epochs == 0) return end;
   int64_t steps = 0;
-  for (int64_t e = 0; e < job.train.max_epochs; ++e) steps += plan.steps_per_epoch(e);
+  for (int64_t e = 0; e < job.train.max_epochs; ++e) {
+    steps += plan.steps_per_epoch(e);
+    if (beat) beat();
+  }
   end.max_steps = end.max_steps > 0 ? std::min(steps, end.max_steps) : steps;
   return end;
 }
