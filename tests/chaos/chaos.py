@@ -5,10 +5,15 @@
     chaos.py WEFT FAULT_LIBRARY SCRATCH [--faults N] [--seed S] [--json FILE]
 
 A small job runs once undisturbed. Then, for each fault, the same command runs with the library preloaded (fault.cpp)
-and is disturbed in one of eight phases; a fault that its run did not reach is not counted. The same command again must
-then resume, and end with the tensors, losses and norms of the undisturbed run, bit for bit. Without --faults: each
-phase once, and other mishaps: bytes of checkpoints that change, files that are cut, a full disk, a second job on the
-same directory, a branch. Exit status 1 if anything was lost.
+and is disturbed in one of nine phases; a fault that its run did not reach is not counted. What must hold then:
+
+- the command ends in time, with an exit code that is right for the fault, and names the rank that was hit
+- it leaves no process, and every checkpoint that a run of so many saves keeps is there and whole
+- the same command again begins at the newest checkpoint that was committed: no step is trained again that was saved
+- it ends with the tensors, losses and norms of the undisturbed run, bit for bit, and leaves no temporary file
+
+Without --faults: each phase once, and other mishaps: bytes of checkpoints that change, files that are cut, a full disk,
+a second job on the same directory, a branch. Exit status 1 if anything was lost.
 """
 
 import argparse
@@ -24,9 +29,12 @@ import subprocess
 import sys
 import time
 
-PHASES = ("start", "load", "step", "evaluation", "snapshot", "write", "commit", "retention")
-STEPS, SAVES, EVALUATES = 24, 4, 6
-PATIENCE = 180  # seconds for one command; the watchdogs' budgets are far below
+PHASES = ("start", "load", "data", "step", "evaluation", "snapshot", "write", "commit", "retention")
+STEPS, SAVES, EVALUATES, KEEPS = 24, 4, 6, 2
+# The watchdogs' budgets in seconds, and what a command may take beside them: an undisturbed run takes about two.
+BUDGETS = {"init": 20, "step": 6, "save": 8, "evaluate": 8}
+MARGIN = 15
+PATIENCE = 180  # seconds after which a command is ended
 JOB = f"""name: chaos
 data: {{directory: data, document_delimiter: line, train: {{files: [text.txt]}}, valid: {{files: [text.txt]}}}}
 tokenizer: {{kind: bytes, specials: [<e>], eos: <e>}}
@@ -35,19 +43,21 @@ batch: {{sequences: 8}}
 schedule: {{kind: constant}}
 train: {{max_steps: {STEPS}}}
 evaluation: {{every_steps: {EVALUATES}, max_sequences: 50}}
-checkpoint: {{every_steps: {SAVES}, keep_last: 2}}
+checkpoint: {{every_steps: {SAVES}, keep_last: {KEEPS}}}
 log: {{every_steps: 1}}
-timeouts: {{init_seconds: 20, step_seconds: 6, save_seconds: 8, evaluate_seconds: 8}}
+timeouts: {{{", ".join(f"{phase}_seconds: {seconds}" for phase, seconds in BUDGETS.items())}}}
 """
 
 # WHERE, for each phase: the ranks that reach it by themselves, the least number of its calls in a run, and the errors
 # that it may meet.
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGUSR1, signal.SIGSTOP)
 ERRORS = ("ENOSPC", "EIO", "EROFS")
+STALLS = (1000, 3000, 10000, 20000)  # milliseconds: within every budget, and beyond most of them
 Where = collections.namedtuple("Where", "ranks calls errors")
 WHERE = {
     "start": Where((0, 1), 3, ("EIO",)),
     "load": Where((0, 1), 3, ("EIO",)),
+    "data": Where((0, 1), 40, ("EIO", "cut")),
     "step": Where((0,), 18, ("ENOSPC", "EIO", "cut")),
     "evaluation": Where((0,), 3, ()),
     "snapshot": Where((0,), 5, ("ENOSPC", "EIO", "EROFS")),
@@ -71,7 +81,9 @@ class Runs:
         (scratch / "job.yaml").write_text(JOB)
         subprocess.run([weft, "prepare", "job.yaml"], cwd=scratch, check=True, stderr=subprocess.DEVNULL)
         self.expected = None
+        began = time.monotonic()
         code, log = self.train("straight")
+        self.seconds = time.monotonic() - began
         if code != 0:
             raise SystemExit(f"the undisturbed run ended with {code}:\n{log}")
         self.expected = self.result("straight")
@@ -136,11 +148,51 @@ class Runs:
                 steps[line["step"]] = (line["loss"], line["grad_norm"])
         return {"tensors": tensors, "steps": steps}
 
-    def goes_on(self, run, lines_may_lack=False):
+    def nothing_runs(self, run):
+        """The command has ended: a process of it that is left would write into the next one's directory."""
+        end = time.monotonic() + 5
+        while left := [p for p in pathlib.Path("/proc").glob("[0-9]*/cmdline") if self.is_of(p, run)]:
+            if time.monotonic() > end:
+                raise Lost(f"{run} has ended, and {len(left)} of its processes run on: {left}")
+            time.sleep(0.1)
+
+    def is_of(self, command, run):
+        try:
+            if pathlib.Path(os.readlink(command.parent / "cwd")) != self.scratch:
+                return False
+            return f"run_dir={run}".encode() in command.read_bytes().split(b"\0")
+        except OSError:  # it is gone
+            return False
+
+    def whole_checkpoints(self, run):
+        """Returns the step of the newest checkpoint, 0 if there is none. All that the saves leave are there and whole."""
+        steps = [step for step in self.steps_of(run) if (self.folder(run, step) / "manifest.json").exists()]
+        saves = {line["step"] for line in self.lines(run) if line["event"] == "save"}
+        if len(steps) < min(KEEPS, len(saves)):
+            raise Lost(f"{run} has saved steps {sorted(saves)}, and has {steps} left")
+        for step in steps:
+            words = subprocess.run([self.weft, "inspect", "--verify", self.folder(run, step)], cwd=self.scratch,
+                                   capture_output=True, text=True)
+            if words.returncode != 0:
+                raise Lost(f"{self.folder(run, step)} is committed and not whole:\n{words.stdout}{words.stderr}")
+        return max(steps, default=0)
+
+    def no_temporaries(self, run):
+        left = [str(path) for path in (self.scratch / run).rglob("*") if ".tmp" in path.name]
+        if left:
+            raise Lost(f"temporary files are left: {left}")
+
+    def folder(self, run, step):
+        return self.scratch / run / "checkpoints" / f"step-{step:08}"
+
+    def goes_on(self, run, lines_may_lack=False, begins_at=None):
         """Runs the same command again, which must end as the undisturbed run did."""
         code, log = self.train(run)
         if code != 0:
             raise Lost(f"the same command again ended with {code}:\n{log}")
+        began = [line["step"] for line in self.lines(run) if line["event"] == "start"]
+        if begins_at not in (None, STEPS) and began[-1] < begins_at:
+            raise Lost(f"it began at step {began[-1]}, though step {begins_at} was saved:\n{log}")
         found = self.result(run)
         if found["tensors"] != self.expected["tensors"]:
             raise Lost(f"tensors differ:\n{log}")
@@ -166,33 +218,84 @@ class Runs:
 def draw(random_, phase):
     where = WHERE[phase]
     rank = random_.choice(where.ranks)
-    error = where.errors and random_.random() < 0.3
+    kind = random_.random()
+    if kind < 0.15:
+        return Fault(phase, random_.randint(1, where.calls), rank, "stall", rank, random_.choice(STALLS))
+    error = where.errors and kind < 0.4
     action = random_.choice(where.errors) if error else int(random_.choice(SIGNALS))
     late = phase in ("step", "evaluation") and not error
     return Fault(phase, random_.randint(1, where.calls), rank, action, random_.randint(0, 1),
                  random_.choice((0, 1, 2, 5)) if late else 0)
 
 
+def ends(fault):
+    """Returns the exit codes that are right for a fault. A signal that comes late may find the run at its end."""
+    late = {0} if fault.delay else set()
+    if fault.action == "stall":  # a rank that shows nothing for longer than its budget is hung
+        return {0} if fault.delay < 1000 * min(BUDGETS.values()) else {0, 5}
+    if fault.action == "cut":
+        return {0}
+    if fault.phase == "data" and fault.action == "EIO":  # tried again
+        return {0}
+    if fault.action == "EIO":  # tried again, or of a file that the run can do without
+        return {0, 8} | ({3} if fault.phase in ("write", "snapshot", "commit") else set())
+    if isinstance(fault.action, str):
+        return {0, 3}
+    return late | {signal.SIGKILL: {137}, signal.SIGSTOP: {5}, signal.SIGTERM: {75, 143, 0}, signal.SIGUSR1: {75, 138, 0}}[fault.action]
+
+
+def must_name(fault, code):
+    """Whether the output must name the victim: a signal that ended it, or a stop that ended the run."""
+    return fault.action in (signal.SIGKILL, signal.SIGSTOP) and code != 0
+
+
 def name(action):
     return action if isinstance(action, str) else signal.Signals(action).name
 
 
-def one_fault(runs, run, fault):
-    """True if the fault came and nothing was lost, False if it did not come."""
+def strike(runs, run, fault):
+    """Disturbs a run. Returns whether the fault came, and the newest checkpoint then, if all that must hold does."""
+    began = time.monotonic()
+    code, came = runs.disturbed(run, fault)
+    seconds = time.monotonic() - began
+    if not came:
+        return False, None
+    log = (runs.scratch / f"{run}.log").read_text()
+    allowed = runs.seconds + max(BUDGETS.values()) + MARGIN + (fault.delay / 1000 if fault.action == "stall" else 0)
+    if seconds > allowed:
+        raise Lost(f"{fault}: it ended after {seconds:.0f} s, and not within {allowed:.0f}:\n{log}")
+    if code not in ends(fault):
+        raise Lost(f"{fault}: exit code {code}, and not one of {sorted(ends(fault))}:\n{log}")
+    if must_name(fault, code) and not re.search(rf"\brank {fault.victim}\b", log):
+        raise Lost(f"{fault}: rank {fault.victim} is not named:\n{log}")
+    runs.nothing_runs(run)
+    return True, runs.whole_checkpoints(run)
+
+
+def one_fault(runs, run, fault, second=None):
+    """True if the fault came and nothing was lost, False if it did not come. A second fault hits the start after it."""
     runs.clear(run)
     if fault.phase == "load":
         runs.half(run)
-    code, came = runs.disturbed(run, fault)
+    came, newest = strike(runs, run, fault)
     if not came:
         return False
     if fault.phase == "load" and fault.action == "EIO":
         newest = runs.steps_of("half")[-1]
         began = [line["step"] for line in runs.lines(run) if line["event"] == "start"]
-        if code != 0 or began[-1] != newest:
-            raise Lost(f"a checkpoint that could not be read for a moment: exit {code}, begun at {began}, not {newest}")
-    if fault.action in (signal.SIGKILL, signal.SIGSTOP) and code == 0 and fault.delay == 0:
-        raise Lost(f"mpirun returned 0 after {name(fault.action)}")
-    runs.goes_on(run, lines_may_lack=isinstance(fault.action, str) and fault.phase == "step")
+        if began[-1] != newest:
+            raise Lost(f"a checkpoint that could not be read for a moment: begun at {began}, not {newest}")
+    faults = [fault]
+    if second:
+        shutil.rmtree(runs.scratch / f"{run}.fault")
+        came_again, then = strike(runs, run, second)
+        if came_again and then < newest:
+            raise Lost(f"{fault}, {second}: step {newest} was saved, and step {then} is the newest that is left")
+        newest = then if came_again else None
+        faults.append(second)
+    lines_may_lack = any(isinstance(f.action, str) and f.phase == "step" for f in faults)
+    runs.goes_on(run, lines_may_lack=lines_may_lack, begins_at=newest)
+    runs.no_temporaries(run)
     runs.clear(run)
     return True
 
@@ -202,12 +305,15 @@ def random_faults(runs, random_, count, found):
         phase = PHASES[i % len(PHASES)]
         for _ in range(20):
             fault = draw(random_, phase)
+            second = draw(random_, random_.choice(PHASES)) if random_.random() < 0.2 else None
             began = time.monotonic()
-            if one_fault(runs, f"fault-{i}", fault):
+            if one_fault(runs, f"fault-{i}", fault, second):
+                found["second"] += second is not None
                 found[f"phase-{phase}"] += 1
                 found[f"fault-{name(fault.action)}"] += 1
                 print(f"{i + 1:4} {phase:10} call {fault.nth} of rank {fault.rank}: {name(fault.action)}"
                       f"{f' to rank {fault.victim}' if isinstance(fault.action, int) else ''}, "
+                      f"{f'then {second.phase}: {name(second.action)}, ' if second else ''}"
                       f"{time.monotonic() - began:.1f} s", flush=True)
                 break
             found["missed"] += 1
@@ -218,11 +324,12 @@ def random_faults(runs, random_, count, found):
 def once_each(runs, random_, found):
     kill, term, usr1, stop = map(int, (signal.SIGKILL, signal.SIGTERM, signal.SIGUSR1, signal.SIGSTOP))
     faults = [Fault("start", 1, 1, kill, 1, 0), Fault("load", 2, 0, kill, 0, 0),
-              Fault("load", 1, 1, "EIO", 1, 0), Fault("load", 3, 0, "EIO", 0, 0), Fault("step", 6, 0, stop, 1, 0),
+              Fault("load", 1, 1, "EIO", 1, 0), Fault("load", 3, 0, "EIO", 0, 0), Fault("data", 20, 1, "EIO", 1, 0),
+              Fault("data", 10, 0, "stall", 0, 1000), Fault("step", 6, 0, stop, 1, 0),
               Fault("evaluation", 1, 0, kill, 1, 0), Fault("snapshot", 2, 0, kill, 0, 0),
               Fault("write", 8, 1, kill, 1, 0), Fault("commit", 2, 0, kill, 0, 0), Fault("retention", 1, 0, kill, 0, 0),
               Fault("write", 5, 1, "ENOSPC", 1, 0), Fault("write", 4, 0, "EIO", 0, 0),
-              Fault("write", 6, 1, usr1, 1, 0)]
+              Fault("write", 6, 1, usr1, 1, 0), Fault("commit", 3, 0, "stall", 0, 1000)]
     for i, fault in enumerate(faults):
         if not one_fault(runs, f"fault-{i}", fault):
             raise Lost(f"{fault}: the fault did not come")

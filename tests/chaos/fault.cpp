@@ -4,8 +4,9 @@
 // tests/chaos/chaos.py drives it:
 //   WEFT_FAULT=PHASE:NTH:RANK:ACTION:VICTIM:MILLISECONDS   does ACTION, MILLISECONDS after RANK's NTH call of PHASE
 //   WEFT_FAULT_FOLDER   holds the ranks' process ids, and a file `hit` that names the phase in which the fault came
-// PHASE: start, load, step, evaluation, snapshot, write, commit, retention. ACTION: a signal's number, which VICTIM
-// gets; or the name of an errno (ENOSPC, EIO, EROFS), or cut, of RANK's own call.
+// PHASE: start, load, data (a read of the dataset), step, evaluation, snapshot, write, commit, retention. ACTION: a
+// signal's number, which VICTIM gets; or, of RANK's own call, the name of an errno (ENOSPC, EIO, EROFS), cut (it does
+// half of its work), or stall (it takes MILLISECONDS longer).
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -82,9 +83,18 @@ const Plan& plan() {
 std::atomic<int> seen{0};
 std::atomic<bool> trained{false};
 
+// The victim may not have begun yet.
+FILE* opened_when_there(const std::string& path) {
+  for (int i = 0; i < 1000; ++i) {
+    if (FILE* file = fopen(path.c_str(), "r")) return file;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return nullptr;
+}
+
 void signal_victim(int number) {
   std::array<char, 32> text{};
-  FILE* file = fopen((plan().folder + "/rank-" + plan().victim).c_str(), "r");
+  FILE* file = opened_when_there(plan().folder + "/rank-" + plan().victim);
   if (!file) return;
   const size_t size = fread(text.data(), 1, text.size() - 1, file);
   fclose(file);
@@ -101,6 +111,10 @@ Verdict at(std::string_view phase, const char* call, const std::string& path) {
   if (!p.mine || phase != p.phase || seen.fetch_add(1) + 1 != p.nth) return Verdict::Go;
   leave(p.folder + "/hit", std::string(phase) + " " + call + " " + path);
   if (p.action == "cut") return Verdict::Half;
+  if (p.action == "stall") {
+    std::this_thread::sleep_for(std::chrono::milliseconds(p.milliseconds));
+    return Verdict::Go;
+  }
   const int number = atoi(p.action.c_str());
   if (number == 0) {
     errno = p.action == "ENOSPC" ? ENOSPC : p.action == "EROFS" ? EROFS : EIO;
@@ -200,6 +214,16 @@ ssize_t written(int descriptor, const void* bytes, size_t size, const char* call
   return verdict == Verdict::Fail ? -1 : write(verdict == Verdict::Half ? (size + 1) / 2 : size);
 }
 
+// Reads of the dataset: what is opened, and the tokens of each batch.
+template <class Read>
+ssize_t fetched(int descriptor, size_t size, Read&& read) {
+  if (!plan().mine || plan().phase != "data" || size == 0) return read(size);
+  const std::string path = path_of(descriptor);
+  if (!has(path, "/data/")) return read(size);
+  const Verdict verdict = at("data", "pread", path);
+  return verdict == Verdict::Fail ? -1 : read(verdict == Verdict::Half ? (size + 1) / 2 : size);
+}
+
 int opened(int folder, const char* path, int flags, mode_t mode) {
   using Openat = int (*)(int, const char*, int, ...);
   static const auto openat_ = real<Openat>("openat");
@@ -245,6 +269,14 @@ ssize_t pwrite(int descriptor, const void* bytes, size_t size, off_t offset) {
 ssize_t pwrite64(int descriptor, const void* bytes, size_t size, off64_t offset) {
   static const auto next = real<ssize_t (*)(int, const void*, size_t, off64_t)>("pwrite64");
   return written(descriptor, bytes, size, "pwrite", [&](size_t n) { return next(descriptor, bytes, n, offset); });
+}
+ssize_t pread(int descriptor, void* bytes, size_t size, off_t offset) {
+  static const auto next = real<ssize_t (*)(int, void*, size_t, off_t)>("pread");
+  return fetched(descriptor, size, [&](size_t n) { return next(descriptor, bytes, n, offset); });
+}
+ssize_t pread64(int descriptor, void* bytes, size_t size, off64_t offset) {
+  static const auto next = real<ssize_t (*)(int, void*, size_t, off64_t)>("pread64");
+  return fetched(descriptor, size, [&](size_t n) { return next(descriptor, bytes, n, offset); });
 }
 int fsync(int descriptor) {
   static const auto next = real<int (*)(int)>("fsync");

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Disturbs training runs in every phase: chaos.sh SCRATCH
 set -euo pipefail
-scratch=$1 faults=320
+scratch=$1 faults=360
 [[ -z $WEFT_LONG_SHORT ]] || faults=16
 library=$(find build/cpu/tests/chaos -name '*weft_fault.so')
 status=0

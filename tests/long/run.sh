@@ -12,7 +12,7 @@
 #   matrix          losses of 50 steps of every layout x model x knob (5 min)
 #   levels          the program for every x86-64 processor, at each level that this machine has (25 min, of which building 15)
 #   kills           checkpoints, while they are written: a process is killed at 400 instants, one of two ranks at 20 (3 min)
-#   chaos           320 faults in eight phases of runs on two ranks, 40 a phase, each resumed to the same bits; then
+#   chaos           360 faults in nine phases of runs on two ranks, 40 a phase, each resumed to the same bits; then
 #                   every file of a checkpoint damaged, a full disk, two jobs, a branch (30 min)
 #   fuzz            libFuzzer on the parsers, ten minutes a target (100 min); needs clang++-19
 #   cuda12          weft compiled with CUDA 12.4 by clang++ 19, its kernels assembled for sm_80 and sm_90 by ptxas 12.4; no
