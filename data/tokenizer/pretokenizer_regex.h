@@ -17,7 +17,7 @@ class Regex {
   Regex& operator=(const Regex&) = delete;
 
   // Appends the successive matches in `text` (valid UTF-8) and the text between them, in order. Empty matches do not
-  // cut. DataError if a match takes more steps than PCRE2 allows.
+  // cut. DataError if a match takes too many steps, or too many matches for such a text take long.
   void split(std::string_view text, std::vector<std::string_view>& pretokens) const;
 
  private:

@@ -293,6 +293,8 @@ TOKENIZERS = {
         "words": text_of({**OWN, "kind": "words", "tokens": [["the", 1], ["hat", 2]]}),
         "bpe": text_of({**OWN, "kind": "bpe", "pattern": "gpt4", "rule": "merges", "bytes": list(range(1, 257)),
                         "merges": [[117, 105, 257], [257, 102, 258]], "whole": True}),
+        "repeats": text_of({**OWN, "kind": "bpe", "pattern": " *\\s*x|\\S+|\\s+", "rule": "merges",
+                            "bytes": list(range(1, 257)), "merges": [], "whole": True}),
     },
     "rank_file": {"bytes": b"\n".join(base64.b64encode(t) + b" %d" % i for i, t in enumerate(RANKS))},
     "vocab_and_merges": {"gpt2": text_of(GPT2["vocab"]) + b"\0" + MERGES.encode()},

@@ -9,7 +9,10 @@
 namespace weft::test {
 namespace {
 
-constexpr std::string_view kText = "the  \xFF hat's \u65e5\u672c 12345\r\n\t<s> \u00e9";
+// Ends with a run, in which a pattern's repeats take many steps.
+constexpr std::string_view kText =
+    "the  \xFF hat's \u65e5\u672c 12345\r\n\t<s> \u00e9"
+    "                                                                                                    ";
 
 TokenizerPtr load(const TokenizerConfig& config) { return TokenizerTrainer(config, 1).finish(); }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/tokenizer/pretokenizer.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -145,6 +146,26 @@ TEST(Pretokenizer, ErrorsExplainWhatIsWrongWithAnExpression) {
     EXPECT_NE(std::string(error.what()).find("\"a(b\""), std::string::npos) << error.what();
     EXPECT_NE(std::string(error.what()).find("at byte 3"), std::string::npos) << error.what();
   }
+}
+
+TEST(Pretokenizer, RefusesEndlessMatchingThatEachMatchAloneWouldFinish) {
+  for (const std::string pattern : {"a*a*b|.", "a*a*b"}) {
+    EXPECT_THAT([&] { split(pattern, std::string(4000, 'a')); },
+                testing::ThrowsMessage<DataError>(testing::HasSubstr('"' + pattern + '"')));
+  }
+}
+
+TEST(Pretokenizer, TakesLongRunsThatFewMatchesCover) {
+  for (const std::string pattern : {R"(\s*[\r\n]+|\s+(?!\S)|\s+)", R"(.*?x|\s+)"}) {
+    const std::string spaces(100'000, ' ');
+    EXPECT_THAT(split(pattern, spaces), testing::ElementsAre(spaces)) << pattern;
+  }
+}
+
+TEST(Pretokenizer, FindsMatchesFarFromThoseBefore) {
+  const std::string far = "\u65e5" + std::string(5000, 'a');
+  EXPECT_THAT(split("b", far + "b" + far), testing::ElementsAre(far, "b", far));
+  EXPECT_THAT(split("\u65e5", far + far), testing::ElementsAre("\u65e5", far.substr(3), "\u65e5", far.substr(3)));
 }
 
 TEST(Pretokenizer, RefusesEndlessMatching) { EXPECT_THROW(split("(a|aa)+[bc]", std::string(5000, 'a')), DataError); }
