@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/files/new_file.h"
 #include "base/log.h"
 
 namespace weft {
@@ -50,16 +51,24 @@ File::File(fs::path path, Mode mode, std::chrono::milliseconds patience) : path_
     case Mode::Read:
       flags |= O_RDONLY;
       break;
+    case Mode::New:
+      flags |= O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW;
+      break;
     case Mode::Create:
-      flags |= O_RDWR | O_CREAT | O_TRUNC;
+      flags |= O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW;
       break;
     case Mode::ReadWrite:
-      flags |= O_RDWR | O_CREAT;
+      flags |= O_RDWR | O_CREAT | O_NOFOLLOW;
       break;
   }
   if (mode == Mode::Read) patience_ = patience;
   Retry retry("open", path_, patience_);
-  while ((descriptor_ = ::open(path_.c_str(), flags, 0644)) < 0) retry.wait_or_throw();
+  while ((descriptor_ = ::open(path_.c_str(), flags, 0644)) < 0) {
+    if (errno == ELOOP && mode != Mode::Read && fs::is_symlink(path_)) {
+      throw DataError(path_.string() + " is a link; weft would write to where it points", "remove the link");
+    }
+    retry.wait_or_throw();
+  }
 }
 
 File::~File() {
@@ -111,6 +120,10 @@ void File::write_at(uint64_t offset, const void* from, size_t bytes) {
 
 void File::append(std::string_view bytes) { write_at(size(), bytes.data(), bytes.size()); }
 
+void File::resize(uint64_t bytes) {
+  if (::ftruncate(descriptor_, static_cast<off_t>(bytes)) != 0) throw_errno("resize", path_);
+}
+
 void File::sync() {
   if (::fsync(descriptor_) != 0) throw_errno("fsync", path_);
 }
@@ -136,17 +149,9 @@ std::string read_file(const fs::path& path) {
 }
 
 void write_file_atomically(const fs::path& path, std::string_view bytes) {
-  const fs::path temporary = path.string() + ".tmp";
-  try {
-    File file(temporary, File::Mode::Create);
-    file.write_at(0, bytes.data(), bytes.size());
-    file.sync();
-  } catch (...) {
-    std::error_code ignored;
-    fs::remove(temporary, ignored);
-    throw;
-  }
-  rename_durably(temporary, path);
+  NewFile made(path);
+  made.file().write_at(0, bytes.data(), bytes.size());
+  made.commit();
 }
 
 void sync_directory(const fs::path& directory) {

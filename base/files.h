@@ -17,7 +17,9 @@ namespace fs = std::filesystem;
 // name then.
 class File {
  public:
-  enum class Mode { Read, Create, ReadWrite };
+  // New makes a file of a name that must be free. Create and ReadWrite make it if it is missing, and Create empties it.
+  // Those that may write follow no link at the name itself: somebody else may have put it there.
+  enum class Mode { Read, New, Create, ReadWrite };
   static constexpr std::chrono::milliseconds kPatience{30000};
   File(fs::path path, Mode mode, std::chrono::milliseconds patience = kPatience);
   ~File();
@@ -29,6 +31,7 @@ class File {
   void read_at(uint64_t offset, void* into, size_t bytes) const;   // all of it, or DataError (truncated), IoError
   void write_at(uint64_t offset, const void* from, size_t bytes);  // all of it, or DataError (ENOSPC names the path)
   void append(std::string_view bytes);
+  void resize(uint64_t bytes);
   void sync();  // fsync
   // The first starts writing these bytes to the disk, the second waits until they are written; on a file system that
   // cannot do that for a range, both sync the whole file. Nothing is durable before sync(), which then has less to do.
@@ -46,7 +49,7 @@ class File {
 
 std::string read_file(const fs::path& path);
 
-// Writes PATH.tmp, fsyncs it, renames it to PATH, fsyncs the directory: readers see the old file or the new one.
+// Writes a NewFile (base/files/new_file.h): readers see the old file or the new one, whole and synced.
 void write_file_atomically(const fs::path& path, std::string_view bytes);
 void sync_directory(const fs::path& directory);
 // Creates the missing directories of the path, and syncs their parents. DataError on failure.

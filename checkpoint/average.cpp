@@ -2,7 +2,7 @@
 #include "checkpoint/average.h"
 
 #include "base/error.h"
-#include "base/new_directory.h"
+#include "base/files/new_directory.h"
 #include "checkpoint/attachments.h"
 #include "checkpoint/locate.h"
 #include "checkpoint/reader.h"

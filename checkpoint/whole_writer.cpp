@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/whole_writer.h"
 
-#include "base/new_directory.h"
+#include "base/files/new_directory.h"
 #include "checkpoint/parts/part.h"
 #include "checkpoint/space.h"
 

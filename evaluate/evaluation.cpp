@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/files.h"
+#include "base/files/new_file.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "job/dataset_checks.h"
@@ -36,11 +37,7 @@ TranslationOptions checked(const EvaluateOptions& options, const LoadedModel& lo
   }
   TranslationOptions translation = options.translation.value_or(TranslationOptions{});
   check(translation.search);
-  if (!translation.output.empty() && is_rank0) {
-    const fs::path trial = translation.output.string() + ".tmp";
-    { const File made(trial, File::Mode::Create); }
-    fs::remove(trial);
-  }
+  if (!translation.output.empty() && is_rank0) const NewFile trial(translation.output);
   return translation;
 }
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/new_directory.h"
+#include "base/files/new_directory.h"
 #include "checkpoint/reader.h"
 #include "checkpoint/safetensors/writer.h"
 #include "exchange/export_plan.h"

@@ -8,7 +8,7 @@
 
 #include "base/config/writer.h"
 #include "base/error.h"
-#include "base/new_directory.h"
+#include "base/files/new_directory.h"
 #include "checkpoint/attachments.h"
 #include "checkpoint/run_state.h"
 #include "checkpoint/whole_writer.h"

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/files/new_file.h"
 #include "base/hdf5.h"
 #include "data/prepare/specials.h"
 #include "kernels/ops/elementwise.h"
@@ -92,20 +93,16 @@ std::vector<double> cosine_similarities(const TextVectors& vectors) {
 }
 
 void write_vectors(const fs::path& path, const TextVectors& vectors, std::span<const double> similarities) {
-  const fs::path temporary = path.string() + ".tmp";
+  NewFile made(path);
   const int64_t n = vectors.texts();
-  Hdf5File file = Hdf5File::create(temporary);
+  Hdf5File file = Hdf5File::create(fmt::format("/proc/self/fd/{}", made.file().descriptor()));
   file.create_array("/vectors", Hdf5Type::F32, std::array{n, vectors.width});
   file.create_array("/similarities", Hdf5Type::F64, std::array{n, n});
   const uint64_t at_vectors = file.array("/vectors").offset, at_similarities = file.array("/similarities").offset;
   file.close();
-  {
-    File bytes(temporary, File::Mode::ReadWrite);
-    bytes.write_at(at_vectors, vectors.values.data(), vectors.values.size() * sizeof(float));
-    bytes.write_at(at_similarities, similarities.data(), similarities.size_bytes());
-    bytes.sync();
-  }
-  rename_durably(temporary, path);
+  made.file().write_at(at_vectors, vectors.values.data(), vectors.values.size() * sizeof(float));
+  made.file().write_at(at_similarities, similarities.data(), similarities.size_bytes());
+  made.commit();
 }
 
 }  // namespace weft

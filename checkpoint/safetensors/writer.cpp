@@ -31,20 +31,12 @@ std::string header_text(const std::vector<TensorToStore>& tensors, const std::ma
 
 SafetensorsWriter::SafetensorsWriter(fs::path path, std::vector<TensorToStore> tensors,
                                      const std::map<std::string, std::string>& metadata)
-    : path_(std::move(path)),
-      temporary_(path_.string() + ".tmp"),
-      tensors_(std::move(tensors)),
-      file_(temporary_, File::Mode::Create) {
+    : path_(std::move(path)), tensors_(std::move(tensors)), file_(path_) {
   const std::string text = header_text(tensors_, metadata);
   const uint64_t length = text.size();
-  file_.write_at(0, &length, sizeof(length));
-  file_.write_at(sizeof(length), text.data(), text.size());
+  file_.file().write_at(0, &length, sizeof(length));
+  file_.file().write_at(sizeof(length), text.data(), text.size());
   at_ = sizeof(length) + length;
-}
-
-SafetensorsWriter::~SafetensorsWriter() {
-  std::error_code ignored;
-  if (!finished_) fs::remove(temporary_, ignored);
 }
 
 void SafetensorsWriter::write(std::span<const float> values) {
@@ -53,7 +45,7 @@ void SafetensorsWriter::write(std::span<const float> values) {
   require<InternalError>(static_cast<int64_t>(values.size()) == tensor.shape.elements(), "{}: {} values for {}{}",
                          path_.string(), values.size(), tensor.name, tensor.shape);
   if (tensor.type == StoredType::F32) {
-    file_.write_at(at_, values.data(), values.size_bytes());
+    file_.file().write_at(at_, values.data(), values.size_bytes());
     at_ += values.size_bytes();
     return;
   }
@@ -62,7 +54,7 @@ void SafetensorsWriter::write(std::span<const float> values) {
     piece.resize(std::min<size_t>(values.size() - begin, 1 << 20));
     std::ranges::transform(values.subspan(begin, piece.size()), piece.begin(),
                            [](float value) { return BFloat16(value).bits; });
-    file_.write_at(at_, piece.data(), piece.size() * sizeof(uint16_t));
+    file_.file().write_at(at_, piece.data(), piece.size() * sizeof(uint16_t));
     at_ += piece.size() * sizeof(uint16_t);
   }
 }
@@ -70,9 +62,7 @@ void SafetensorsWriter::write(std::span<const float> values) {
 void SafetensorsWriter::finish() {
   require<InternalError>(next_ == tensors_.size(), "{}: {} of {} tensors are written", path_.string(), next_,
                          tensors_.size());
-  file_.sync();
-  rename_durably(temporary_, path_);
-  finished_ = true;
+  file_.commit();
 }
 
 }  // namespace weft

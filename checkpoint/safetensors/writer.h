@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "base/files/new_file.h"
 #include "checkpoint/safetensors/safetensors.h"
 
 namespace weft {
@@ -11,15 +12,12 @@ struct TensorToStore {
   Shape shape;
 };
 
-// Writes a safetensors file, its tensors one after the other in the given order. The file is PATH.tmp until finish()
-// syncs and renames it; without finish() it is deleted.
+// Writes a safetensors file, its tensors one after the other in the given order. It has no name until finish();
+// without finish() it is deleted.
 class SafetensorsWriter {
  public:
   SafetensorsWriter(fs::path path, std::vector<TensorToStore> tensors,
                     const std::map<std::string, std::string>& metadata);
-  ~SafetensorsWriter();
-  SafetensorsWriter(const SafetensorsWriter&) = delete;
-  SafetensorsWriter& operator=(const SafetensorsWriter&) = delete;
 
   // Writes all values of the next tensor, rounded to nearest even if it is BF16.
   void write(std::span<const float> values);
@@ -27,12 +25,11 @@ class SafetensorsWriter {
   void finish();
 
  private:
-  fs::path path_, temporary_;
+  fs::path path_;
   std::vector<TensorToStore> tensors_;
-  File file_;
+  NewFile file_;
   size_t next_ = 0;
   uint64_t at_ = 0;
-  bool finished_ = false;
 };
 
 }  // namespace weft

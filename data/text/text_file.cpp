@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/text/text_file.h"
 
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "base/error.h"
+#include "base/files/new_file.h"
 #include "data/text/byte_stream.h"
 
 namespace weft {
@@ -23,12 +21,7 @@ uint64_t TextFile::size() const {
 void TextFile::copy_pipe(const fs::path& directory) {
   fs::path existing = fs::absolute(directory);
   while (!fs::is_directory(existing)) existing = existing.parent_path();
-  std::string name = (existing / ".weft-pipe-XXXXXX").string();
-  const int made = ::mkstemp(name.data());
-  if (made < 0) throw_errno("make", name);
-  ::close(made);
-  auto copy = std::make_shared<File>(name, File::Mode::ReadWrite);
-  ::unlink(name.c_str());  // the file disappears with the process, however that ends
+  auto copy = std::make_shared<File>(unnamed_file(existing));
   try {
     FileBytes bytes{File(name_, File::Mode::Read)};
     for (std::string_view some; !(some = bytes.available()).empty(); bytes.take(some.size())) copy->append(some);

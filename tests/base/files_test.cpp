@@ -22,7 +22,19 @@ TEST(Files, AtomicWriteReplacesAndLeavesNoTemporary) {
   write_file_atomically(path, "one");
   write_file_atomically(path, "two");
   EXPECT_EQ(read_file(path), "two");
-  EXPECT_FALSE(fs::exists(path.string() + ".tmp"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(scratch.path()), {}), 1);
+}
+
+TEST(Files, NoLinkIsFollowedWhenWriting) {
+  const Scratch scratch;
+  const fs::path theirs = scratch.write("theirs", "text");
+  fs::create_symlink(theirs, scratch / "link");
+  for (const auto mode : {File::Mode::Create, File::Mode::ReadWrite, File::Mode::New}) {
+    const std::string error = error_of([&] { File(scratch / "link", mode); });
+    EXPECT_NE(error.find((scratch / "link").string()), std::string::npos) << error;
+  }
+  EXPECT_EQ(read_file(theirs), "text");
+  EXPECT_EQ(read_file(scratch / "link"), "text");
 }
 
 TEST(Files, MissingFileNamesThePath) {

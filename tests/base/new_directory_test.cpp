@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/new_directory.h"
+#include "base/files/new_directory.h"
 
 #include <gmock/gmock.h>
 #include <linux/filter.h>

@@ -56,16 +56,21 @@ uint64_t whole_size(const File& file) {
   return 0;
 }
 
+void cut_to(File& file, uint64_t bytes) {
+  try {
+    if (file.size() > bytes) file.resize(bytes);
+  } catch (const std::exception&) {  // what failed before is reported already
+  }
+}
+
 }  // namespace
 
 MetricsLog::MetricsLog(const fs::path& directory, std::string run, int64_t attempt)
     : run_(std::move(run)), attempt_(attempt) {
   try {
-    const fs::path path = log_path(directory);
-    if (fs::exists(path)) {
-      fs::resize_file(path, whole_size(File(path, File::Mode::Read)));
-    }
-    file_ = std::make_unique<File>(path, File::Mode::ReadWrite);
+    auto file = std::make_unique<File>(log_path(directory), File::Mode::ReadWrite);
+    file->resize(whole_size(*file));
+    file_ = std::move(file);
   } catch (const std::exception& error) {
     log_warning("metrics are not written: {}", error.what());
   }
@@ -85,8 +90,7 @@ void MetricsLog::write(const char* event, int64_t step, const Json& fields) {
     failing_ = false;
   } catch (const std::exception& error) {
     // A full disk may have taken part of the line, which must not run into the next line.
-    std::error_code ignored;
-    if (fs::file_size(file_->path(), ignored) > before) fs::resize_file(file_->path(), before, ignored);
+    cut_to(*file_, before);
     if (!failing_) log_warning("metrics are not written from step {} on: {}", step, error.what());
     failing_ = true;
   }

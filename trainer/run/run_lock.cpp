@@ -57,7 +57,7 @@ bool lock(const File& file) {
 bool is_still_there(const File& file) {
   struct stat ours {
   }, named{};
-  return fstat(file.descriptor(), &ours) == 0 && stat(file.path().c_str(), &named) == 0 &&
+  return fstat(file.descriptor(), &ours) == 0 && lstat(file.path().c_str(), &named) == 0 &&
          ours.st_ino == named.st_ino && ours.st_dev == named.st_dev;
 }
 
@@ -95,7 +95,7 @@ void RunLock::write(const RunOwner& owner) {
   const Json text = {
       {"host", owner.host}, {"pid", owner.pid}, {"job", owner.job}, {"attempt", owner.attempt}, {"since", owner.since}};
   try {
-    fs::resize_file(path_, 0);
+    file_->resize(0);
     file_->append(text.dump() + "\n");
   } catch (const std::exception& error) {
     log_warning("{}: {}", path_.string(), error.what());

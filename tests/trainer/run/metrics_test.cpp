@@ -51,6 +51,14 @@ TEST(Metrics, LinesCarryWhoWroteThemAndEveryDigit) {
   EXPECT_TRUE(line["norm"].is_null());  // JSON has no NaN
 }
 
+TEST(Metrics, NoLinkIsFollowed) {
+  const Scratch scratch;
+  const fs::path theirs = scratch.write("theirs", "a line without an end");
+  fs::create_symlink(theirs, scratch / "metrics.jsonl");
+  write_steps(scratch.path(), 0, {1, 2});
+  EXPECT_EQ(read_file(theirs), "a line without an end");
+}
+
 TEST(Metrics, APartialLastLineIsPassedOverAndCutOff) {
   const Scratch scratch;
   write_steps(scratch.path(), 0, {1, 2});

@@ -37,6 +37,14 @@ TEST(RunLock, HasOneOwnerAndLeavesNothing) {
   EXPECT_TRUE(RunLock::try_take(directory));
 }
 
+TEST(RunLock, FollowsNoLink) {
+  const Scratch scratch;
+  const fs::path theirs = scratch.write("theirs", "thesis");
+  fs::create_symlink(theirs, scratch / "run.lock");
+  EXPECT_THAT(error_of([&] { RunLock::try_take(scratch.path()); }), HasSubstr("run.lock is a link"));
+  EXPECT_EQ(read_file(theirs), "thesis");
+}
+
 TEST(RunLock, NamesTheSchedulersJob) {
   setenv("SLURM_JOB_ID", "4711", 1);
   EXPECT_EQ(RunOwner::this_process(0).job, "4711");

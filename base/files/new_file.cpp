@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/files/new_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <random>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+
+namespace weft {
+namespace {
+
+constexpr size_t kRandomDigits = 8;
+
+fs::path directory_of(const fs::path& name) { return name.has_parent_path() ? name.parent_path() : fs::path("."); }
+
+std::string prefix_of(const fs::path& name) { return fmt::format(".{}.weft-", name.filename().string()); }
+
+bool is_named_by_weft(const std::string& entry, const std::string& prefix) {
+  return entry.size() == prefix.size() + kRandomDigits && entry.starts_with(prefix) &&
+         entry.find_first_not_of("0123456789abcdef", prefix.size()) == std::string::npos;
+}
+
+bool has_this_name(int descriptor, const fs::path& path) {
+  struct stat opened {
+  }, named{};
+  return ::fstat(descriptor, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 && opened.st_ino == named.st_ino &&
+         opened.st_dev == named.st_dev;
+}
+
+// Removes a file that this user's killed process left. Its writer would hold a lock; where nothing can be locked,
+// nothing is removed.
+void remove_abandoned(const fs::path& path) {
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != ::geteuid()) return;
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0) return;
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0 && has_this_name(descriptor, path)) ::unlink(path.c_str());
+  ::close(descriptor);
+}
+
+void remove_all_abandoned(const fs::path& directory, const std::string& prefix) {
+  std::error_code ignored;
+  for (fs::directory_iterator at(directory, ignored), end; at != end; at.increment(ignored)) {
+    if (is_named_by_weft(at->path().filename(), prefix)) remove_abandoned(at->path());
+  }
+}
+
+// The file is locked as long as it is open. Someone who cleans up may have come between open() and the lock; then
+// another is made.
+File make(const fs::path& directory, const std::string& prefix) {
+  std::random_device random;
+  for (;;) {
+    const fs::path path = directory / (prefix + fmt::format("{:0{}x}", uint32_t{random()}, kRandomDigits));
+    if (std::error_code error; fs::exists(fs::symlink_status(path, error))) continue;
+    File file(path, File::Mode::New);
+    const bool taken = ::flock(file.descriptor(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (!taken && has_this_name(file.descriptor(), path)) return file;
+  }
+}
+
+}  // namespace
+
+NewFile::NewFile(fs::path name)
+    : name_(std::move(name)), file_([&] {
+        remove_all_abandoned(directory_of(name_), prefix_of(name_));
+        return make(name_.parent_path(), prefix_of(name_));
+      }()) {}
+
+NewFile::~NewFile() {
+  if (!committed_ && has_this_name(file_.descriptor(), file_.path())) ::unlink(file_.path().c_str());
+}
+
+void NewFile::commit() {
+  file_.sync();
+  require<DataError>(has_this_name(file_.descriptor(), file_.path()), "{}: another process removed {}", name_.string(),
+                     file_.path().string());
+  rename_durably(file_.path(), name_);
+  committed_ = true;
+}
+
+File unnamed_file(const fs::path& directory) {
+  File file = make(directory, ".weft-");
+  ::unlink(file.path().c_str());
+  return file;
+}
+
+}  // namespace weft
