@@ -15,6 +15,8 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr const char* kFormat = "weft dataset";
+
 Json to_json(const DatasetSide& side) {
   Json json = {{"tokenizer_file", side.tokenizer_file},
                {"tokenizer_hash", hash_hex(side.tokenizer_hash)},
@@ -67,9 +69,12 @@ Json to_json(const SplitEntry& split, bool pairs) {
 
 Json to_json(const Manifest& manifest) {
   const bool pairs = has_two_sides(manifest.kind);
-  Json json = {{"format", "weft dataset"},           {"version", manifest.version},
-               {"kind", enum_name(manifest.kind)},   {"token_bytes", manifest.token_bytes},
-               {"source", to_json(manifest.source)}, {"settings", manifest.settings}};
+  Json json = {{"format", kFormat},
+               {"version", manifest.version},
+               {"kind", enum_name(manifest.kind)},
+               {"token_bytes", manifest.token_bytes},
+               {"source", to_json(manifest.source)},
+               {"settings", manifest.settings}};
   if (pairs) json["target"] = to_json(manifest.target);
   for (const auto& [split, entry] : manifest.splits) json["splits"][enum_name(split)] = to_json(entry, pairs);
   if (manifest.skipped.count() > 0) {
@@ -264,12 +269,25 @@ bool holds_references(DatasetKind kind, DataSplit split) {
   return kind == DatasetKind::Pairs && split != DataSplit::Train;
 }
 
+std::set<std::string> files_of(const Manifest& manifest) {
+  std::set<std::string> names = {manifest.source.tokenizer_file, manifest.target.tokenizer_file};
+  for (const auto& [name, split] : manifest.splits) {
+    for (const ShardEntry& shard : split.shards) names.insert(shard.file);
+  }
+  return names;
+}
+
 std::string manifest_text(const Manifest& manifest) {
   Json json = to_json(manifest);
   const std::string body = dump(json);
   json = parse_json(body, std::string(kManifestName));  // parsed back, so that its dump equals a reader's
   json["checksum"] = hash_hex(hash64(dump(json)));
   return dump(json);
+}
+
+bool may_be_manifest(std::string_view text) {
+  constexpr size_t kBeginning = 100;
+  return text.substr(0, kBeginning).find(fmt::format("\"format\": \"{}\"", kFormat)) != std::string_view::npos;
 }
 
 Manifest read_manifest(const fs::path& directory) {
@@ -284,8 +302,7 @@ Manifest read_manifest(const fs::path& directory) {
 Manifest parse_manifest(std::string_view text, const std::string& where) {
   constexpr int kDepth = 16;  // a manifest has 7 levels
   const Json json = parse_json(text, where + " is damaged", kDepth);
-  require<DataError>(json.is_object() && json.value("format", Json()) == "weft dataset", "{} is not a weft dataset",
-                     where);
+  require<DataError>(json.is_object() && json.value("format", Json()) == kFormat, "{} is not a weft dataset", where);
   const Node root(json, where);
   const int64_t version = root.at("version").count();
   if (version < kFirstDatasetVersion || version > kDatasetVersion) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -100,9 +101,12 @@ struct Manifest {
 // True if the shards of the split store the targets' texts, to score translations with: held-out Pairs.
 bool holds_references(DatasetKind kind, DataSplit split);
 
+std::set<std::string> files_of(const Manifest& manifest);  // shards and tokenizers
 std::string manifest_text(const Manifest& manifest);
 // DataError if the manifest is absent, damaged, of another format or a later version, or states an impossible value.
 Manifest read_manifest(const fs::path& directory);
 Manifest parse_manifest(std::string_view text, const std::string& where);
+// True if weft wrote the beginning of this text, however damaged the rest is. False for another program's file.
+bool may_be_manifest(std::string_view text);
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,14 +16,6 @@ namespace weft {
 
 namespace {
 
-std::set<std::string> files_of(const Manifest& manifest) {
-  std::set<std::string> names = {manifest.source.tokenizer_file, manifest.target.tokenizer_file};
-  for (const auto& [name, split] : manifest.splits) {
-    for (const ShardEntry& shard : split.shards) names.insert(shard.file);
-  }
-  return names;
-}
-
 // The files of the dataset in `directory`. Empty if no dataset can be read: then no file is known to belong to one.
 std::set<std::string> old_files(const fs::path& directory) {
   try {
@@ -34,7 +27,7 @@ std::set<std::string> old_files(const fs::path& directory) {
 
 }  // namespace
 
-OutputDirectory::OutputDirectory(fs::path path) : path_(std::move(path)) {
+OutputDirectory::OutputDirectory(fs::path path) : path_(std::move(path)), staging_(path_ / kStagingName) {
   std::error_code error;
   made_ = fs::create_directories(path_, error);
   require<DataError>(!error, "cannot make directory {}: {}", path_.string(), error.message());
@@ -44,12 +37,27 @@ OutputDirectory::OutputDirectory(fs::path path) : path_(std::move(path)) {
     ::close(descriptor_);
     throw DataError(path_.string() + " is being prepared by another process", "wait for it to end");
   }
+  try {
+    make_staging();
+  } catch (...) {
+    ::close(descriptor_);
+    throw;
+  }
+}
+
+void OutputDirectory::make_staging() const {
+  if (::mkdir(staging_.c_str(), 0700) == 0) return;
+  if (errno != EEXIST) throw_errno("create", staging_);
+  struct stat info {};
+  if (::lstat(staging_.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == ::geteuid()) return;
+  throw DataError(staging_.string() + " is no directory of this user's; unfinished files are kept there", "remove it");
 }
 
 OutputDirectory::~OutputDirectory() {
   if (!committed_) {
     clear();
     std::error_code ignored;
+    fs::remove(staging_, ignored);
     if (made_) fs::remove(path_, ignored);  // fails unless the directory is empty
   }
   ::close(descriptor_);
@@ -57,7 +65,7 @@ OutputDirectory::~OutputDirectory() {
 
 void OutputDirectory::clear(const std::set<std::string>& kept) const {
   std::error_code ignored;
-  for (fs::directory_iterator at(path_, ignored), end; at != end; at.increment(ignored)) {
+  for (fs::directory_iterator at(staging_, ignored), end; at != end; at.increment(ignored)) {
     const std::string name = at->path().filename();
     const bool staged = name == kJournalName || name.ends_with(".h5.tmp") || name.ends_with(".json.tmp");
     if (staged && !kept.contains(name)) fs::remove(at->path(), ignored);
@@ -65,7 +73,7 @@ void OutputDirectory::clear(const std::set<std::string>& kept) const {
 }
 
 void OutputDirectory::stage(const std::string& name, std::string_view bytes) {
-  File file(path_ / (name + ".tmp"), File::Mode::Create);
+  File file(staging_ / (name + ".tmp"), File::Mode::Create);
   file.write_at(0, bytes.data(), bytes.size());
   file.sync();
 }
@@ -77,12 +85,13 @@ void OutputDirectory::commit(const Manifest& manifest) {
   const fs::path manifest_path = path_ / kManifestName;
   fs::remove(manifest_path);
   sync_directory(path_);
-  for (const std::string& name : now) fs::rename(path_ / (name + ".tmp"), path_ / name);
+  for (const std::string& name : now) fs::rename(staging_ / (name + ".tmp"), path_ / name);
   std::error_code ignored;
-  fs::remove(path_ / kJournalName, ignored);
+  fs::remove(staging_ / kJournalName, ignored);
   sync_directory(path_);
-  rename_durably(manifest_path.string() + ".tmp", manifest_path);
+  rename_durably(staging_ / (std::string(kManifestName) + ".tmp"), manifest_path);
   committed_ = true;
+  fs::remove(staging_, ignored);
   for (const std::string& name : before) {
     if (!now.contains(name)) fs::remove(path_ / name, ignored);
   }

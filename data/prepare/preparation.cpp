@@ -75,7 +75,7 @@ std::optional<Tokenizers> Preparation::staged_tokenizers(const fs::path& directo
 
 Tokenizers Preparation::stage_tokenizers(OutputDirectory& directory) {
   std::optional<Tokenizers> tokenizers;
-  if (found_) tokenizers = staged_tokenizers(directory.path());
+  if (found_) tokenizers = staged_tokenizers(directory.staging());
   if (!tokenizers) {
     found_.reset();
     directory.clear();
@@ -93,16 +93,16 @@ Tokenizers Preparation::stage_tokenizers(OutputDirectory& directory) {
 
 void Preparation::open_writer(const OutputDirectory& directory, const Manifest& manifest) {
   std::set<std::string> kept = {kJournalName, std::string(source_file()) + ".tmp", std::string(target_file()) + ".tmp"};
-  const auto open = [&] { writer_ = std::make_unique<DatasetWriter>(data(), manifest, directory.path()); };
+  const auto open = [&] { writer_ = std::make_unique<DatasetWriter>(data(), manifest, directory.staging()); };
   open();
-  if (found_ && resume(*found_, directory.path(), *writer_)) {
+  if (found_ && resume(*found_, directory.staging(), *writer_)) {
     journal_.taken = resumed_ = found_->taken;
     writer_->for_each_shard([&](const ShardEntry& shard) { kept.insert(shard.file + ".tmp"); });
   } else {
     open();
   }
   directory.clear(kept);
-  write_journal(directory.path(), journal_so_far());
+  write_journal(directory.staging(), journal_so_far());
 }
 
 Journal Preparation::journal_so_far() {
@@ -170,14 +170,14 @@ void Preparation::tokenise(const Tokenizers& tokenizers, const fs::path& directo
 }
 
 Manifest Preparation::write(OutputDirectory& directory, uint64_t identity) {
-  found_ = read_journal(directory.path(), identity);
+  found_ = read_journal(directory.staging(), identity);
   journal_.identity = identity;
   if (!found_) directory.clear();
   read_ahead();
   const Tokenizers tokenizers = stage_tokenizers(directory);
   Manifest manifest = describe_sides(tokenizers);
   open_writer(directory, manifest);
-  tokenise(tokenizers, directory.path());
+  tokenise(tokenizers, directory.staging());
   BadRecords bad = writer_->bad();
   bad.add(corpus_.skipped());
   bad.check_share(writer_->good(), data().max_bad_fraction);

@@ -83,6 +83,7 @@ PrepareReport prepare(const TextJob& job, const PrepareOptions& options) {
   Preparation preparation(*text, options);
   check_documents_are_kept_apart(job.data, *text->tokenizers.source, preparation.corpus());
   const std::vector<PrepareInput> files = preparation.inputs();
+  check_nothing_is_overwritten(job, files);
   std::vector<InputEntry> inputs = stat_inputs(files);
 
   if (is_prepared(report.directory)) {

@@ -81,7 +81,7 @@ done
 
 # A preparation that is killed while ranks encode is resumed on another number of ranks.
 prepare 3 stream.yaml killed --threads 1 >log 2>&1 &
-until [[ -e killed/train-00002.h5.tmp || -e killed/dataset.json ]]; do sleep 0.01; done
+until [[ -e killed/.weft-preparation/train-00002.h5.tmp || -e killed/dataset.json ]]; do sleep 0.01; done
 pkill -KILL -f "data.directory=killed" || true
 wait $! || true
 expect 0 -- prepare 2 stream.yaml killed --threads 1

@@ -5,6 +5,7 @@
 #include "data/prepare/output.h"
 #include "tests/data/prepare/fixture.h"
 #include "tests/support/error_of.h"
+#include "tests/support/source_dir.h"
 
 namespace weft {
 namespace {
@@ -154,17 +155,76 @@ TEST_F(PrepareAgain, ADamagedDatasetOfTheSameTextIsRebuilt) {
 }
 
 TEST_F(PrepareAgain, ADamagedManifestIsReplacedOnlyByForce) {
-  scratch_.write("out/dataset.json", "{");
+  const std::string whole = read_file(scratch_ / "out/dataset.json");
+  scratch_.write("out/dataset.json", whole.substr(0, whole.size() / 2));
   EXPECT_THAT(refusal(), HasSubstr("dataset.json is damaged"));
   again(true);
   EXPECT_EQ(contents(data_.directory), before_);
 }
 
 TEST_F(PrepareAgain, LeftoversOfAKilledPreparationAreCleared) {
-  scratch_.write("out/train-00007.h5.tmp", "x");
+  fs::create_directory(scratch_ / "out" / kStagingName);
+  scratch_.write(fmt::format("out/{}/train-00007.h5.tmp", kStagingName), "x");
   data_.shard_tokens = 100;
   again(true);
-  EXPECT_FALSE(fs::exists(scratch_ / "out" / "train-00007.h5.tmp"));
+  EXPECT_FALSE(fs::exists(scratch_ / "out" / kStagingName));
+}
+
+TEST_F(PrepareAgain, OthersFilesAreLeftAsTheyAre) {
+  for (const char* name : {"out/train-00007.h5.tmp", "out/dataset.json.tmp", "out/train-00000.h5.tmp"}) {
+    scratch_.write(name, "thesis");
+  }
+  data_.shard_tokens = 100;
+  again(true);
+  for (const char* name : {"out/train-00007.h5.tmp", "out/dataset.json.tmp", "out/train-00000.h5.tmp"}) {
+    EXPECT_EQ(read_file(scratch_ / name), "thesis") << name;
+  }
+}
+
+TEST_F(PrepareAgain, AnothersManifestOrTokenizerIsNotReplacedEvenByForce) {
+  fs::remove_all(scratch_ / "out");
+  for (const char* name : {"out/dataset.json", "out/tokenizer.json"}) {
+    fs::create_directory(scratch_ / "out");
+    scratch_.write(name, R"({"name": "thesis"})");
+    for (const bool force : {false, true}) {
+      EXPECT_THAT(error_of([&] { again(force); }), HasSubstr(std::string(name) + " was not written by weft"));
+    }
+    EXPECT_EQ(read_file(scratch_ / name), R"({"name": "thesis"})");
+    fs::remove_all(scratch_ / "out");
+  }
+}
+
+TEST_F(PrepareAgain, NoInputIsWrittenOver) {
+  const fs::path directory = scratch_ / "texts";
+  fs::create_directory(directory);
+  data_.directory = directory.string();
+  for (const char* name : {"dataset.json", "tokenizer.json", "train-00000.h5"}) {
+    const std::string input = scratch_.write(std::string("texts/") + name, "one two\n");
+    data_.train.files = {input};
+    for (const bool force : {false, true}) {
+      EXPECT_THAT(error_of([&] { again(force); }), HasSubstr("data.train.files: " + input + " would be written over"));
+    }
+    EXPECT_THAT(contents(directory), ElementsAre(testing::Pair(name, "one two\n")));
+    fs::remove(input);
+  }
+}
+
+TEST_F(PrepareAgain, AForeignTokenizerInTheDirectoryIsNotWrittenOver) {
+  const fs::path directory = scratch_ / "hub", file = directory / "tokenizer.json";
+  fs::create_directory(directory);
+  fs::copy_file(fs::path(source_dir()) / "tests/data/tokenizer/foreign/gpt2.json", file);
+  const std::string before = read_file(file);
+  data_.directory = directory.string();
+  const TokenizerConfig tokenizer{.kind = TokenizerKind::HuggingFace, .model_file = file.string()};
+  EXPECT_THAT(error_of([&] { prepare({data_, tokenizer}); }), HasSubstr("tokenizer.model_file: " + file.string()));
+  EXPECT_EQ(read_file(file), before);
+}
+
+TEST_F(PrepareAgain, ATokenizerOfWeftIsTakenFromTheDirectoryItself) {
+  data_.tokenizer_file = (scratch_ / "out/tokenizer.json").string();
+  data_.shard_tokens = 100;
+  again(true);
+  EXPECT_EQ(read_file(scratch_ / "out/tokenizer.json"), before_.at("tokenizer.json"));
 }
 
 TEST_F(PrepareAgain, TwoAtOnceAreRefused) {

@@ -100,7 +100,7 @@ TEST_F(PrepareKilled, AKillAtAnyInstantLeavesAllOrNothing) {
   EXPECT_GE(killed, 5);
   make(data);  // over the files that the last preparation left
   EXPECT_EQ(whole_text(data.directory), text);
-  for (const auto& [name, bytes] : contents(data.directory)) EXPECT_FALSE(name.ends_with(".tmp")) << name;
+  for (const auto& [name, bytes] : contents(data.directory)) EXPECT_NE(name, kStagingName);
 }
 
 TEST_F(PrepareKilled, AKillWhileReplacingLeavesTheOldTheNewOrNoDataset) {
@@ -149,7 +149,9 @@ TEST_F(PrepareWithoutSpace, AFileThatCannotGrowIsAnErrorAndLeavesNothing) {
   for (const rlim_t bytes : {300, 1000, 5000, 30'000}) {
     const std::string error = error_with_file_limit(data, bytes);
     EXPECT_NE(error, "no error") << bytes;
-    EXPECT_THAT(error, testing::ContainsRegex("out/(tokenizer.json|preparation.journal|train-00000.h5).tmp")) << bytes;
+    EXPECT_THAT(error,
+                testing::ContainsRegex("out/.weft-preparation/(tokenizer.json|.preparation.journal|train-00000.h5)"))
+        << bytes;
     EXPECT_FALSE(fs::exists(data.directory)) << bytes;
   }
 }
@@ -160,7 +162,7 @@ TEST_F(PrepareWithoutSpace, TheOldDatasetSurvives) {
   const DataConfig larger = config(scratch_.write("b.txt", numbered_lines(4000)));
   EXPECT_NE(error_with_file_limit(larger, 30'000), "no error");
   EXPECT_EQ(whole_text(larger.directory), text);
-  for (const auto& [name, bytes] : contents(larger.directory)) EXPECT_FALSE(name.ends_with(".tmp")) << name;
+  for (const auto& [name, bytes] : contents(larger.directory)) EXPECT_NE(name, kStagingName);
 }
 
 // Mounts a real full file system if this user may mount one; elsewhere only the limits above are tested.

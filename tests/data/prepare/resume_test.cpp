@@ -25,7 +25,7 @@ class PrepareResumed : public testing::Test {
   // A child begins and is killed once the file of that shard exists: the shards before it are in the journal. The child
   // never reaches the end of the text.
   static void kill_at(const DataConfig& data, const TokenizerConfig& tokenizer, int shard) {
-    const fs::path file = fs::path(data.directory) / fmt::format("train-{:05}.h5.tmp", shard);
+    const fs::path file = fs::path(data.directory) / kStagingName / fmt::format("train-{:05}.h5.tmp", shard);
     ASSERT_FALSE(fs::exists(file));
     const pid_t child = fork();
     if (child == 0) {
@@ -116,7 +116,7 @@ TEST_F(PrepareResumed, DamagedJournalsAndShardsAreNotResumed) {
   DataConfig data = text_config(scratch_, {scratch_.write("a.txt", words(3 << 20, "\n"))});
   data.shard_tokens = kShardTokens;
   const auto expected = undisturbed(data, bytes_tokenizer());
-  const fs::path journal = fs::path(data.directory) / kJournalName;
+  const fs::path journal = fs::path(data.directory) / kStagingName / kJournalName;
   const std::vector<std::function<void()>> damages = {
       [&] { fs::resize_file(journal, fs::file_size(journal) - 1); },
       [&] {
@@ -125,8 +125,8 @@ TEST_F(PrepareResumed, DamagedJournalsAndShardsAreNotResumed) {
         write_file_atomically(journal, bytes);
       },
       [&] { fs::resize_file(journal, 0); },
-      [&] { fs::resize_file(fs::path(data.directory) / "train-00000.h5.tmp", 100); },
-      [&] { fs::remove(fs::path(data.directory) / "train-00000.h5.tmp"); },
+      [&] { fs::resize_file(fs::path(data.directory) / kStagingName / "train-00000.h5.tmp", 100); },
+      [&] { fs::remove(fs::path(data.directory) / kStagingName / "train-00000.h5.tmp"); },
   };
   for (const auto& damage : damages) {
     fs::remove_all(data.directory);
@@ -147,7 +147,7 @@ TEST_F(PrepareResumed, NotWithoutTheTokenizerThatWasLearnt) {
     const auto expected = undisturbed(data, tokenizer);
     fs::remove_all(data.directory);
     kill_at(data, tokenizer, 3);
-    fs::remove(fs::path(data.directory) / "tokenizer.json.tmp");
+    fs::remove(fs::path(data.directory) / kStagingName / "tokenizer.json.tmp");
     EXPECT_EQ(make(data, tokenizer).resumed > 0, tokenizer.kind == TokenizerKind::Bytes);
     EXPECT_TRUE(contents(data.directory) == expected);
   }
