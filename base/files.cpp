@@ -43,6 +43,14 @@ class Retry {
   std::chrono::milliseconds patience_, waited_{0}, next_{50};
 };
 
+// What a path names if that is no file; null for a file, and for what open() reports better.
+const char* other_kind(fs::file_type type) {
+  if (type == fs::file_type::directory) return "a directory";
+  if (type == fs::file_type::fifo) return "a pipe";
+  if (type == fs::file_type::character || type == fs::file_type::block) return "a device";
+  return nullptr;
+}
+
 }  // namespace
 
 File::File(fs::path path, Mode mode, std::chrono::milliseconds patience) : path_(std::move(path)) {
@@ -140,10 +148,19 @@ void File::finish_writing_back(uint64_t offset, uint64_t bytes) {
   write_back(offset, bytes, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
 }
 
-std::string read_file(const fs::path& path) {
+std::string read_file(const fs::path& path, uint64_t most_bytes) {
+  std::error_code ignored;
+  // To open a FIFO would wait for a writer, and to open a device may do more than that.
+  if (const char* kind = other_kind(fs::status(path, ignored).type())) {
+    throw DataError(fmt::format("{} is {}, not a file", path.string(), kind), "name a regular file");
+  }
   const File file(path, File::Mode::Read);
-  if (fs::is_directory(path)) throw DataError(path.string() + " is a directory, not a file");
-  std::string bytes(file.size(), '\0');
+  const uint64_t size = file.size();
+  if (size > most_bytes) {
+    throw DataError(fmt::format("{} has {} bytes; at most {} are read of such a file", path.string(), size, most_bytes),
+                    "is it the right file?");
+  }
+  std::string bytes(size, '\0');
   file.read_at(0, bytes.data(), bytes.size());
   return bytes;
 }

@@ -47,7 +47,9 @@ class File {
   int descriptor_ = -1;
 };
 
-std::string read_file(const fs::path& path);
+// All bytes of a regular file. DataError if it is something else, which could have no end, or has more than
+// `most_bytes`: the largest files that are read whole are logs of metrics, with some hundred bytes for each step.
+std::string read_file(const fs::path& path, uint64_t most_bytes = uint64_t{4} << 30);
 
 // Writes a NewFile (base/files/new_file.h): readers see the old file or the new one, whole and synced.
 void write_file_atomically(const fs::path& path, std::string_view bytes);

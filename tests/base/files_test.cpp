@@ -77,6 +77,25 @@ TEST(Files, WhatWorksAgainAMomentLaterIsRead) {
   EXPECT_EQ(bytes, "text");
 }
 
+TEST(Files, WhatHasNoEndIsNotReadWhole) {
+  const Scratch scratch;
+  ASSERT_EQ(mkfifo((scratch / "pipe").c_str(), 0600), 0);
+  EXPECT_EQ(error_of<DataError>([&] { read_file(scratch / "pipe"); }),
+            (scratch / "pipe").string() + " is a pipe, not a file [name a regular file]");
+  EXPECT_NE(error_of<DataError>([] { read_file("/dev/zero"); }).find("/dev/zero is a device"), std::string::npos);
+  EXPECT_NE(error_of<DataError>([&] { read_file(scratch.path()); }).find("is a directory"), std::string::npos);
+}
+
+TEST(Files, AHugeFileIsRefusedBeforeMemoryIsTaken) {
+  const Scratch scratch;
+  const std::string path = scratch.write("sparse", "");
+  fs::resize_file(path, uint64_t{1} << 40);
+  EXPECT_NE(error_of<DataError>([&] { read_file(path); }).find(path + " has 1099511627776 bytes"), std::string::npos);
+  fs::resize_file(path, 5);
+  EXPECT_EQ(read_file(path, 5).size(), 5u);
+  EXPECT_THROW(read_file(path, 4), DataError);
+}
+
 // What a user must mend is not tried again.
 TEST(Files, AMissingFileIsNotTriedAgain) {
   const auto began = std::chrono::steady_clock::now();

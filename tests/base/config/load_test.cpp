@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 
@@ -92,6 +93,20 @@ TEST_F(ConfigFiles, MissingAndForeignFiles) {
   const std::string list = write("list.yaml", "[1, 2]\n");
   EXPECT_NE(problems_of(list).find("expected keys with values, got a list of 2"), std::string::npos);
   EXPECT_EQ(read_config<Tree>(write("empty.yaml", "")).name, "tree");
+}
+
+TEST_F(ConfigFiles, PipesAndDevicesAndHugeFilesAreErrors) {
+  ASSERT_EQ(mkfifo((directory_ / "pipe.yaml").c_str(), 0600), 0);
+  write("huge.yaml", "");
+  fs::resize_file(directory_ / "huge.yaml", uint64_t{1} << 40);
+  const auto problems_when_extending = [&](const std::string& name) {
+    return problems_of(write("job.yaml", "name: x\nextends: " + name + "\n"));
+  };
+  for (const char* expected : {"job.yaml:2", "pipe.yaml is a pipe, not a file"}) {
+    EXPECT_NE(problems_when_extending("pipe.yaml").find(expected), std::string::npos) << expected;
+  }
+  EXPECT_NE(problems_when_extending("/dev/zero").find("/dev/zero is a device"), std::string::npos);
+  EXPECT_NE(problems_when_extending("huge.yaml").find("huge.yaml has 1099511627776 bytes"), std::string::npos);
 }
 
 TEST_F(ConfigFiles, OverridesAreChecked) {
