@@ -13,22 +13,25 @@ namespace weft {
 using Json = nlohmann::ordered_json;
 
 Json to_json(const RunState& s) {
-  return {{"run", s.run},
-          {"step", s.step},
-          {"updates", s.updates},
-          {"epoch", s.position.epoch},
-          {"step_in_epoch", s.position.step},
-          {"target_tokens", s.target_tokens},
-          {"skips", s.skips},
-          {"skips_in_row", s.skips_in_row},
-          {"best_loss", std::isfinite(s.best_loss) ? Json(s.best_loss) : Json(nullptr)},
-          {"best_score", s.best_score ? Json(*s.best_score) : Json(nullptr)},
-          {"best_step", s.best_step},
-          {"without_gain", s.evaluations_since_best},
-          {"epoch_end", s.epoch_end},
-          {"evaluation_left", s.evaluation_left},
-          {"rollbacks", s.rollbacks},
-          {"next_learning_rate", s.next_learning_rate ? Json(*s.next_learning_rate) : Json(nullptr)}};
+  Json json = {{"run", s.run},
+               {"step", s.step},
+               {"updates", s.updates},
+               {"epoch", s.position.epoch},
+               {"step_in_epoch", s.position.step},
+               {"target_tokens", s.target_tokens},
+               {"skips", s.skips},
+               {"skips_in_row", s.skips_in_row},
+               {"best_loss", std::isfinite(s.best_loss) ? Json(s.best_loss) : Json(nullptr)},
+               {"best_score", s.best_score ? Json(*s.best_score) : Json(nullptr)},
+               {"best_step", s.best_step},
+               {"without_gain", s.evaluations_since_best},
+               {"epoch_end", s.epoch_end},
+               {"evaluation_left", s.evaluation_left},
+               {"rollbacks", s.rollbacks},
+               {"next_learning_rate", s.next_learning_rate ? Json(*s.next_learning_rate) : Json(nullptr)}};
+  // The state of a run without the window stays as it was before there was one.
+  if (!s.recent_losses.empty()) json["recent_losses"] = s.recent_losses, json["recent_norms"] = s.recent_norms;
+  return json;
 }
 
 RunState run_state_of(const CheckpointManifest& manifest, const fs::path& checkpoint) {
@@ -56,6 +59,10 @@ RunState run_state_from(const Json& json, const std::string& where) {
     if (!score.is_null()) s.best_score = score.get<double>();
     const Json rate = json.value("next_learning_rate", Json());
     if (!rate.is_null()) s.next_learning_rate = rate.get<double>();
+    s.recent_losses = json.value("recent_losses", std::vector<double>());
+    s.recent_norms = json.value("recent_norms", std::vector<double>());
+    require<DataError>(s.recent_losses.size() == s.recent_norms.size(), "it has {} recent losses and {} norms",
+                       s.recent_losses.size(), s.recent_norms.size());
     const bool sane =
         s.step >= 0 && s.updates >= 0 && s.updates <= s.step && s.position.epoch >= 0 && s.position.step >= 0;
     require<DataError>(sane, "its counters contradict each other");

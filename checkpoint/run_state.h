@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/files.h"
 #include "data/batches/batch_plan.h"
@@ -30,6 +31,8 @@ struct RunState {
   bool epoch_end = false;                    // the last step ended an epoch
   bool evaluation_left = false;              // an evaluation is due at this step, but a stop came first
   std::optional<double> next_learning_rate;  // learning rate of the next step; the first builds did not store it
+  // Of the last steps that were not skipped, the oldest first, as many as train.spikes.window; empty if that is 0.
+  std::vector<double> recent_losses, recent_norms;
 
   // The next evaluation counts as the best, whatever its score. The checkpoint of best_step stays the best until then.
   void forget_best_scores() {

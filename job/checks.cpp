@@ -174,6 +174,8 @@ void check_run(const JobConfig& job, Problems& problems) {
 }
 
 void check_divergence(const JobConfig& job, Problems& problems) {
+  problems.add_if(job.train.spikes.window == 1,
+                  "train.spikes.window: one step has no standard deviation; set it to 2 or more, or to 0 for none");
   const CheckpointConfig& c = job.checkpoint;
   const bool of_the_best = c.keep_best && (job.evaluation.every_steps > 0 || job.evaluation.every_epochs > 0);
   const bool saves = c.every_steps > 0 || c.every_minutes > 0 || c.every_epochs > 0 || of_the_best;

@@ -40,6 +40,29 @@ struct EnumNames<OnDivergence> {
   static constexpr auto kNames = enum_names<OnDivergence>("stop", "roll_back");
 };
 
+// Which value of a step is compared with its values in the steps before.
+enum class SpikeOf : uint8_t { Loss, Norm, Either };
+template <>
+struct EnumNames<SpikeOf> {
+  static constexpr auto kNames = enum_names<SpikeOf>("loss", "norm", "either");
+};
+
+struct SpikesConfig {
+  int64_t window = 0;
+  double bound = 6;
+  SpikeOf of = SpikeOf::Loss;
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v.field("window", window, "Steps before a step, skipped ones left out, that it is compared with; 0 means none.",
+            Range{.min = 0, .max = 10000});
+    v.field("bound", bound,
+            "Standard deviations of the window by which a step must be above the window's mean to be a spike.",
+            Range{.min = 0.1, .max = 1e6});
+    v.field("of", of, "What is compared: the loss, the norm of the gradient before clipping, or either.");
+  }
+};
+
 struct TrainConfig {
   int64_t max_steps = 0;
   int64_t max_epochs = 0;
@@ -54,6 +77,7 @@ struct TrainConfig {
   AttentionChoice attention = AttentionChoice::Own;
   bool graphs = false;
   Recompute recompute = Recompute::None;
+  SpikesConfig spikes;
   int64_t max_nonfinite_steps = 10;
   OnDivergence on_divergence = OnDivergence::Stop;
   int64_t max_rollbacks = 3;
@@ -107,8 +131,10 @@ struct TrainConfig {
             "What backward recomputes instead of keeping it, to save memory with the same results: nothing, the inside "
             "of attention, or whole blocks.",
             Affects::Nothing);
+    v.field("spikes", spikes, "Steps whose loss or gradient jumps are skipped, as those that are not finite.");
     v.field("max_nonfinite_steps", max_nonfinite_steps,
-            "Steps in a row whose loss or gradient is not finite that are skipped before the run has diverged.",
+            "Steps in a row whose loss or gradient is not finite, or a spike, that are skipped before the run has "
+            "diverged.",
             {Range{.min = 0, .max = 1e9}, Affects::Nothing});
     v.field("on_divergence", on_divergence,
             "When the run has diverged: stop exits with code 4; roll_back resumes from the last checkpoint before the "

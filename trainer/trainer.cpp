@@ -236,9 +236,12 @@ void Trainer::train_step(const StepBatches& batches, const StepBatches* next, do
   StepState step;
   step.learning_rate = learning_rate(job_.schedule, state_.step, end_.max_steps);
   step.dropout_key = dropout_key(job_.seed, state_.step);
-  const StepReport report =
-      setup_.step().run(batches, step, state_.updates, data_seconds,
-                        {.stop_asked = stop_asked(), .save = saves_.states(), .save_due = saves_.due_by_clock()}, next);
+  const StepReport report = setup_.step().run(batches, step, state_.updates, data_seconds,
+                                              {.stop_asked = stop_asked(),
+                                               .save = saves_.states(),
+                                               .save_due = saves_.due_by_clock(),
+                                               .limits = spike_limits(job_.train.spikes, state_)},
+                                              next);
   const double seconds = seconds_since(began) + data_seconds;
   time_limit_.stepped(seconds);
   const StepOutcome& outcome = report.outcome;
@@ -256,6 +259,7 @@ void Trainer::count_step(const StepBatches& batches, const StepOutcome& outcome)
   state_.target_tokens += outcome.target_tokens;
   state_.skips += outcome.skipped;
   state_.skips_in_row = outcome.skipped ? state_.skips_in_row + 1 : 0;
+  if (!outcome.skipped) note_recent(job_.train.spikes, outcome.loss, outcome.gradient_norm, state_);
   note_stop(outcome.stop);
   save_due_now_ = outcome.save_due;
 }
@@ -289,7 +293,8 @@ bool Trainer::must_roll_back() const {
 
 std::string Trainer::divergence() const {
   if (!weights_are_finite_) return "weights are not finite";
-  return fmt::format("{} steps in a row had a loss or gradient that is not finite", state_.skips_in_row);
+  return fmt::format("{} steps in a row had a loss or gradient that is not finite{}", state_.skips_in_row,
+                     job_.train.spikes.window > 0 ? ", or a spike (train.spikes)" : "");
 }
 
 // The same data would diverge again, so the run continues with the data after the skipped steps.

@@ -29,7 +29,9 @@ RunState some_state() {
           .evaluations_since_best = 1,
           .epoch_end = true,
           .evaluation_left = true,
-          .next_learning_rate = 1.0 / 3};
+          .next_learning_rate = 1.0 / 3,
+          .recent_losses = {0.1 + 0.2, 3},
+          .recent_norms = {1.0 / 3, 5}};
 }
 
 RunState through_text(const RunState& state) { return run_state_from(Json::parse(to_json(state).dump()), "here"); }
@@ -41,12 +43,16 @@ TEST(RunState, ComesBackBitForBit) {
 
 TEST(RunState, StatesOfOlderBuildsLackLaterFields) {
   Json json = to_json(some_state());
-  for (const char* key : {"next_learning_rate", "evaluation_left", "rollbacks", "best_score"}) json.erase(key);
+  for (const char* key :
+       {"next_learning_rate", "evaluation_left", "rollbacks", "best_score", "recent_losses", "recent_norms"}) {
+    json.erase(key);
+  }
   const RunState state = run_state_from(json, "here");
   EXPECT_FALSE(state.next_learning_rate);
   EXPECT_FALSE(state.best_score);
   EXPECT_FALSE(state.evaluation_left);
   EXPECT_EQ(state.rollbacks, 0);
+  EXPECT_TRUE(state.recent_losses.empty());
   json["best_bleu"] = 12.5;
   EXPECT_EQ(run_state_from(json, "here").best_score, 12.5);
 }
@@ -68,6 +74,8 @@ TEST(RunState, UnreadableStatesAreErrorsWithTheirPlace) {
   EXPECT_NE(error_with("step", "many").find("\"many\" is no whole number"), std::string::npos);
   EXPECT_NE(error_with("step", -1).find("contradict"), std::string::npos);
   EXPECT_NE(error_with("updates", 121).find("contradict"), std::string::npos);
+  EXPECT_NE(error_with("recent_losses", Json::array({1.0})).find("1 recent losses and 2 norms"), std::string::npos);
+  EXPECT_NE(error_with("recent_norms", Json::array({nullptr, 1.0})).find("cannot be read"), std::string::npos);
   EXPECT_NE(error_with("epoch", -1).find("contradict"), std::string::npos);
   EXPECT_NE(error_of([] { run_state_from(Json::array(), "there"); }).find("there"), std::string::npos);
 }

@@ -96,6 +96,7 @@ TEST(Job, ContradictionsSayWhatToChange) {
        {"schedule.warmup_steps=101",
         "schedule.warmup_steps: 101 steps do not fit the 100 of train.max_steps; lower it"},
        {"optimizer.momentum=0.9", "optimizer.momentum: it has no effect with adamw"},
+       {"train.spikes.window=1", "train.spikes.window: one step has no standard deviation"},
        {"train.on_divergence=roll_back", "train.on_divergence: there is no checkpoint to roll back to"},
        {"evaluation.patience=3", "evaluation.patience: nothing is evaluated"},
        {"checkpoint.keep_epochs=3", "checkpoint.keep_epochs: no checkpoint is made at an epoch's end"},

@@ -98,9 +98,14 @@ void Reporter::report_stragglers(const TimesByRank& times) {
 
 void Reporter::skipped(const RunState& state, const StepOutcome& outcome, Position at) {
   clear();
-  log_info("step {}: loss {} or gradient norm {} is not finite; the step is skipped ({} in a row)", state.step,
-           outcome.loss, outcome.gradient_norm, state.skips_in_row);
-  write("skip", state.step, {{"epoch", at.epoch}, {"step_in_epoch", at.step}});
+  log_info("step {}: loss {} or gradient norm {} is {}; the step is skipped ({} in a row)", state.step, outcome.loss,
+           outcome.gradient_norm, outcome.spike ? "a spike (train.spikes)" : "not finite", state.skips_in_row);
+  write("skip", state.step,
+        {{"epoch", at.epoch},
+         {"step_in_epoch", at.step},
+         {"loss", outcome.loss},
+         {"grad_norm", outcome.gradient_norm},
+         {"spike", outcome.spike}});
 }
 
 void Reporter::evaluated(const RunState& state, const ValidationReport& report, bool better) {

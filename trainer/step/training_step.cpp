@@ -189,7 +189,9 @@ StepReport TrainingStep::report(const StepBatches& batches, const StepState& sta
   outcome.save_due = control.save_due > 0;
   outcome.unagreed = control.unagreed > 0;
   outcome.target_tokens = batches.step_target_tokens;
-  outcome.skipped = !std::isfinite(outcome.gradient_norm) || !std::isfinite(outcome.loss);
+  const bool finite = std::isfinite(outcome.gradient_norm) && std::isfinite(outcome.loss);
+  outcome.spike = finite && requests.limits.passed_by(outcome.loss, outcome.gradient_norm);
+  outcome.skipped = !finite || outcome.spike;
   return report;
 }
 

@@ -11,6 +11,7 @@
 #include "model/transformer.h"
 #include "parallel/parameters/gradient_buckets.h"
 #include "trainer/step/optimizer.h"
+#include "trainer/step/spikes.h"
 #include "trainer/step/step_control.h"
 #include "trainer/step/step_graphs.h"
 
@@ -37,7 +38,8 @@ struct StepOutcome {
   int64_t tokens = 0;         // source and target tokens
   double gradient_norm = 0;   // before clipping
   bool replayed = false;      // forward and backward were launched as a graph
-  bool skipped = false;       // loss or norm was not finite on some rank: nothing changed
+  bool spike = false;         // loss or norm was finite, and above its limit
+  bool skipped = false;       // loss or norm was a spike, or not finite on some rank: nothing changed
   bool stop = false;          // some rank was asked to stop
   SaveStates save;            // ranks by their progress with the save under way
   bool save_due = false;      // a save is due by rank 0's clock
@@ -55,6 +57,7 @@ struct StepRequests {
   bool stop_asked = false;
   SaveStates save;
   bool save_due = false;
+  SpikeLimits limits;  // all ranks have the same
 };
 
 // One optimizer step of one rank: forward and backward over its micro-batches while gradient buckets are summed over
