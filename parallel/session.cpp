@@ -30,20 +30,21 @@ std::optional<int> stated_threads() {
   return stated > 0 ? std::optional<int>(stated) : std::nullopt;
 }
 
-// The processors that the ranks of this machine may run on, and the place of this rank among them.
-struct LocalRanks {
-  std::vector<ProcessorSet> masks;
-  size_t me = 0;
-};
+LocalRanks this_rank_alone() { return {.masks = {allowed_processors()}, .quotas = {processor_quota()}}; }
+
+template <class Block>
+std::vector<Block> of_all(const NodeRanks& node, const Block& mine) {
+  static_assert(std::is_trivially_copyable_v<Block>);
+  std::vector<Block> all(static_cast<size_t>(node.ranks));
+  check_mpi(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, node.comm.get()),
+            "MPI_Allgather");
+  return all;
+}
 
 LocalRanks local_ranks(const NodeRanks& node) {
-  static_assert(std::is_trivially_copyable_v<ProcessorSet>);
-  LocalRanks local{.masks = std::vector<ProcessorSet>(static_cast<size_t>(node.ranks)),
-                   .me = static_cast<size_t>(node.rank)};
-  const ProcessorSet mine = allowed_processors();
-  check_mpi(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, local.masks.data(), sizeof mine, MPI_BYTE, node.comm.get()),
-            "MPI_Allgather");
-  return local;
+  return {.masks = of_all(node, allowed_processors()),
+          .quotas = of_all(node, processor_quota()),
+          .me = static_cast<size_t>(node.rank)};
 }
 
 // By default mpirun binds each of two ranks to one core, which leaves most of a machine idle.
@@ -119,14 +120,12 @@ CpuLevel agreed_level(std::optional<CpuLevel> stated, bool among_ranks) {
 
 }  // namespace
 
-int threads_for_rank(std::span<const ProcessorSet> masks, size_t me) {
-  return stated_threads().value_or(fair_threads(masks, me));
+int threads_for_rank(const LocalRanks& local) {
+  return stated_threads().value_or(
+      std::min(fair_threads(local.masks, local.me), threads_within(local.quotas, local.me)));
 }
 
-int threads_alone() {
-  const ProcessorSet mine = allowed_processors();
-  return threads_for_rank({&mine, 1}, 0);
-}
+int threads_alone() { return threads_for_rank(this_rank_alone()); }
 
 Session::Session(const MeshLayout& replica, const std::optional<PhaseBudgets>& budgets, DeviceChoice device,
                  SharedDevices shared, std::optional<CpuLevel> level)
@@ -134,7 +133,7 @@ Session::Session(const MeshLayout& replica, const std::optional<PhaseBudgets>& b
   reserve_ = std::make_unique<char[]>(size_t{64} << 10);
   const LauncherInfo launcher = find_launcher();
   if (budgets) watchdog_ = std::make_unique<Watchdog>(heartbeat_, WatchdogOptions{.budgets = *budgets});
-  LocalRanks local{.masks = {allowed_processors()}};
+  LocalRanks local = this_rank_alone();
   if (launcher.present) {
     mpi_ = std::make_unique<MpiEnvironment>(launcher);
     rank_ = mpi_->rank();
@@ -154,8 +153,7 @@ Session::Session(const MeshLayout& replica, const std::optional<PhaseBudgets>& b
   const MeshLayout layout = layout_for(world_size_, replica);
   const Device mine =
       world_size_ > 1 ? device_among_ranks(device, shared, static_cast<size_t>(rank_)) : choose_device(device);
-  context_ =
-      std::make_unique<Context>(mine, threads_for_rank(local.masks, local.me), agreed_level(level, mpi_ != nullptr));
+  context_ = std::make_unique<Context>(mine, threads_for_rank(local), agreed_level(level, mpi_ != nullptr));
   context_->on_progress(progress_beats(heartbeat_));
   mesh_.emplace(make_mesh(layout));
   if (const auto plane = mesh_->device_plane(); plane && watchdog_) {

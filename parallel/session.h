@@ -3,10 +3,11 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
+#include <vector>
 
 #include "base/error.h"
 #include "base/mpi.h"
+#include "base/process/processor_quota.h"
 #include "base/process/processors.h"
 #include "kernels/context.h"
 #include "kernels/device/devices.h"
@@ -58,10 +59,17 @@ class Session {
   std::optional<Mesh> mesh_;  // after context_, whose queues it uses
 };
 
+// The processors that the ranks of this machine may run on, the limits of their control groups, and the place of this
+// rank among them.
+struct LocalRanks {
+  std::vector<ProcessorSet> masks;
+  std::vector<ProcessorQuota> quotas;
+  size_t me = 0;
+};
+
 // Threads for this rank: OMP_NUM_THREADS if it is set, else the rank's fair share of the processors that it may run on
-// (base/process/processors.h). `masks` are the processor masks of the ranks on this machine; masks[me] is the mask of
-// this rank.
-int threads_for_rank(std::span<const ProcessorSet> masks, size_t me);
+// (base/process/processors.h), as far as its control group lets it run on them at once.
+int threads_for_rank(const LocalRanks& local);
 // Threads for a process that is alone on its machine.
 int threads_alone();
 

@@ -19,15 +19,20 @@ double gib(double bytes) { return bytes / (1 << 30); }
 
 void print_rows(const std::vector<InfoRow>& rows) { print(format_rows(rows)); }
 
+std::string quota_text(const ProcessorQuota& quota) {
+  if (!quota.limited()) return {};
+  return fmt::format(", for as much time as {:g} of them have: its control group limits it", quota.processors);
+}
+
 std::vector<InfoRow> machine_rows() {
   const ProcessorSet mine = allowed_processors();
   const double page = static_cast<double>(sysconf(_SC_PAGE_SIZE));
   return {
       {"machine", host_name()},
       {"processor", processor_name()},
-      {"processors",
-       fmt::format("{} online, {} available to this process ({}); a single rank would use {}",
-                   sysconf(_SC_NPROCESSORS_ONLN), mine.size(), mine.text(), counted(threads_alone(), "thread"))},
+      {"processors", fmt::format("{} online, {} available to this process ({}){}; a single rank would use {}",
+                                 sysconf(_SC_NPROCESSORS_ONLN), mine.size(), mine.text(), quota_text(processor_quota()),
+                                 counted(threads_alone(), "thread"))},
       {"memory",
        fmt::format("{:.1f} GiB, {:.1f} GiB of it free", gib(page * static_cast<double>(sysconf(_SC_PHYS_PAGES))),
                    gib(page * static_cast<double>(sysconf(_SC_AVPHYS_PAGES))))},
