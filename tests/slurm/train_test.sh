@@ -81,6 +81,40 @@ ends 75 1 "RUNS=exit 75"
 same "what is written through a link" '' "$(ls elsewhere)"
 rm weft-1.state
 
+# Starts that had to make way for another job, which ends this script, are no restarts that failed.
+preempted="$ARGUMENTS; kill -KILL \$PPID; exit 137"
+for count in 0 1 2 3; do ends 137 0 "RUNS=$preempted" SLURM_RESTART_COUNT=$count 2>/dev/null; done
+rm -r weft-1.exit.*
+ends 5 1 "RUNS=$ARGUMENTS; exit 5" SLURM_RESTART_COUNT=4
+same "the fifth start" 'train job.yaml --set train.max_restarts=7' "$(<arguments)"
+ends 5 1 "RUNS=$ARGUMENTS; exit 5" SLURM_RESTART_COUNT=5
+same "a start that this script queued" 'train job.yaml --set train.max_restarts=7' "$(<arguments)"
+ends 0 0 "RUNS=$ARGUMENTS; exit 0" SLURM_RESTART_COUNT=6 WEFT_MAX_RESTARTS=0
+same "a start without a limit" 'train job.yaml --set train.max_restarts=0' "$(<arguments)"
+
+# If no rank says why it ended, the job is queued again twice: there may be no room for the reason. So it is where
+# nothing can be noted.
+for _ in 1 2; do ends 143 1 "RUNS=exit 143"; done
+ends 143 0 "RUNS=exit 143"
+matches log 'no rank has said why'
+ends 143 1 "RUNS=exit 143"
+ends 5 1 "RUNS=exit 5"
+for _ in 1 2; do ends 143 1 "RUNS=exit 143"; done
+for _ in 1 2 3; do ends 143 1 'RUNS=printf "143\nkilled\n" >"$WEFT_EXIT_FILE"; exit 143'; done
+rm -rf weft-1.state
+: >weft-1.state
+printf '#!/bin/bash\nexit 1\n' >bin/mktemp
+chmod +x bin/mktemp
+for count in 0 1; do ends 143 1 "RUNS=exit 143" SLURM_RESTART_COUNT=$count; done
+ends 143 0 "RUNS=exit 143" SLURM_RESTART_COUNT=2
+ends 75 1 "RUNS=exit 75" SLURM_RESTART_COUNT=2
+rm bin/mktemp weft-1.state
+
+# The exit file has its space before the run begins.
+ends 3 0 'RUNS=(($(stat -c %s "$WEFT_EXIT_FILE.room") >= 4112)) || exit 2; mv "$WEFT_EXIT_FILE.room" "$WEFT_EXIT_FILE"
+  printf "3\nno space left" | dd of="$WEFT_EXIT_FILE" conv=notrunc status=none; exit 143'
+matches log 'exit code 3: no space left$'
+
 # A job that Slurm ends is not queued again; a job whose time is over is.
 ends_by USR1 1
 ends_by TERM 0
@@ -121,7 +155,8 @@ ends 75 1 "WEFT_SETUP=$PWD/cluster.sh" 'RUNS=exit 75'
 mkdir -p run/checkpoints/step-00000003
 : >run/checkpoints/step-00000003/manifest.json
 evaluate=(bash "$WEFT_ROOT/launch/slurm/evaluations.sbatch" run valid)
-expect 0 'loaded: mpi hdf5' -- env SLURM_ARRAY_TASK_ID=0 WEFT_SETUP=cluster.sh WEFT=/nonexistent 'RUNS=echo "loaded:$LOADED"' "${evaluate[@]}"
+expect 0 'loaded: mpi hdf5' -- env SLURM_ARRAY_JOB_ID=90 SLURM_ARRAY_TASK_ID=0 WEFT_SETUP=cluster.sh WEFT=/nonexistent 'RUNS=echo "loaded:$LOADED"' "${evaluate[@]}"
+
 
 # A file that is missing, or that fails, is one line, and the job ends before it trains.
 for script in one_node nodes preemptible mpirun; do
