@@ -158,6 +158,25 @@ evaluate=(bash "$WEFT_ROOT/launch/slurm/evaluations.sbatch" run valid)
 expect 0 'loaded: mpi hdf5' -- env SLURM_ARRAY_JOB_ID=90 SLURM_ARRAY_TASK_ID=0 WEFT_SETUP=cluster.sh WEFT=/nonexistent 'RUNS=echo "loaded:$LOADED"' "${evaluate[@]}"
 
 
+# Each job of an array evaluates the checkpoint of its line, whatever retention deletes after the first one has begun.
+rm -rf run
+mkdir -p run/checkpoints/step-{3,6,9,12} run/checkpoints/step-9.before-2
+touch run/checkpoints/step-{3,6,9,12,9.before-2}/manifest.json
+# evaluates ARRAY NUMBER TEXT: expects the job to print this.
+evaluates() {
+  expect 0 "$3" -- env SLURM_ARRAY_JOB_ID="$1" SLURM_ARRAY_TASK_ID="$2" SLURM_JOB_ID="$1$2" \
+    'RUNS=ls run/evaluations/*.tmp >>written; echo "of $3"' "${evaluate[@]}"
+}
+evaluates 7 0 'of run/checkpoints/step-12'
+rm -r run/checkpoints/step-3
+evaluates 7 2 'of run/checkpoints/step-6'
+evaluates 7 1 'run/checkpoints/step-3 is not kept any more'
+evaluates 7 4 'had 4 checkpoints without an evaluation: there is no number 4'
+# Another array takes what is left, in files of its own.
+evaluates 8 0 'of run/checkpoints/step-9'
+same "what two arrays write to" '70 72 80' "$(sed -n 's/.*json\.\([0-9]*\)\.tmp/\1/p' written | tr '\n' ' ' | sed 's/ $//')"
+same "what stays of that" '' "$(compgen -G 'run/evaluations/*.tmp')"
+
 # A file that is missing, or that fails, is one line, and the job ends before it trains.
 for script in one_node nodes preemptible mpirun; do
   refused 2 '^WEFT_SETUP=./none.sh: there is no such file on .*; correct the path or unset WEFT_SETUP $' -- \
