@@ -4,11 +4,16 @@
 
 #include <string>
 
+#include "base/process/console.h"
+
 namespace weft {
 
 // Console logging over spdlog's default logger, to stderr, each message in one write (base/output.h). Only rank 0 logs
 // information; warnings and errors come from every rank, tagged with rank and host once start_logging() has set them.
 void start_logging(int rank, int world_size);
+
+// The console that log lines go to.
+Console& console();
 
 void log_text(int level, const std::string& text);  // 0 info, 1 warning, 2 error
 

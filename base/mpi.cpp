@@ -2,15 +2,19 @@
 #include "base/mpi.h"
 
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <exception>
 #include <sstream>
+#include <thread>
 
 #include "base/error.h"
 #include "base/log.h"
 
 namespace weft {
 namespace {
+
+constexpr std::chrono::seconds kAbortTakes(10);
 
 std::optional<int> integer_variable(const char* name) {
   const char* text = std::getenv(name);
@@ -74,6 +78,12 @@ MpiEnvironment::~MpiEnvironment() {
 }
 
 void MpiEnvironment::abort(int exit_code) {
+  console().flush();
+  // A launcher that stands in a write to its own console does not answer.
+  std::thread([exit_code] {
+    std::this_thread::sleep_for(kAbortTakes);
+    std::_Exit(exit_code);
+  }).detach();
   MPI_Abort(MPI_COMM_WORLD, exit_code);
   std::_Exit(exit_code);
 }

@@ -29,7 +29,8 @@ class MpiEnvironment {
   MpiEnvironment& operator=(const MpiEnvironment&) = delete;
   int rank() const { return rank_; }
   int size() const { return size_; }
-  // Ends every rank of the job at once; for errors that the other ranks cannot detect.
+  // Ends every rank of the job at once, as soon as what was logged is written or its console is given up; for errors
+  // that the other ranks cannot detect.
   [[noreturn]] static void abort(int exit_code);
 
  private:

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
+#include "base/log.h"
 #include "base/output.h"
 
 namespace weft {
@@ -78,22 +80,22 @@ void Progress::show(const std::string& line, bool last) {
   if (!is_rank0_) return;
   const auto now = std::chrono::steady_clock::now();
   if (terminal_) {
-    write("\r\x1b[K" + printable(line));
+    write(ConsoleText::State, "\r\x1b[K" + printable(line));
     open_ = true;
     if (last) clear();
     return;
   }
   if (!last && std::chrono::duration<double>(now - shown_).count() < quiet_seconds_) return;
   shown_ = now;
-  write(printable(line) + "\n");
+  write(ConsoleText::Line, printable(line) + "\n");
 }
 
-void Progress::write(const std::string& text) {
-  if (!write_lines(STDERR_FILENO, text)) lost_ = true;
+void Progress::write(ConsoleText kind, std::string text) {
+  if (!console().write(kind, std::move(text))) lost_ = true;
 }
 
 void Progress::clear() {
-  if (open_) write("\n");
+  if (open_) write(ConsoleText::Line, "\n");
   open_ = false;
 }
 

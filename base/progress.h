@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "base/process/console.h"
 
 namespace weft {
 
@@ -56,7 +57,7 @@ class Progress {
   bool lost() const { return lost_; }
 
  private:
-  void write(const std::string& text);
+  void write(ConsoleText kind, std::string text);
 
   bool is_rank0_, terminal_;
   double quiet_seconds_;

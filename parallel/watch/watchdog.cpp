@@ -15,8 +15,8 @@
 namespace weft {
 namespace {
 
-// The release may hang with the device; the process then ends without it.
-constexpr std::chrono::seconds kReleaseTakes(5);
+// The release may hang with the device, and the console may be what has stopped; the process then ends without them.
+constexpr std::chrono::seconds kReleaseTakes(5), kLastWordsTake(4);
 
 }  // namespace
 
@@ -116,7 +116,10 @@ void Watchdog::end(const std::string& report, bool mine, const std::function<voi
   if (options_.on_hang) {
     options_.on_hang(report);
   } else if (mine) {
-    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, report.data(), report.size());
+    finish_within(kLastWordsTake, [report] {
+      console().write(ConsoleText::Problem, report);
+      console().flush();
+    });
   } else {
     // Another rank reports, and the launcher then ends this rank; if the launcher does not, this rank ends by itself.
     std::this_thread::sleep_for(std::chrono::seconds(3));

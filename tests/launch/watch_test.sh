@@ -215,6 +215,21 @@ case $case in
     echo "$case: trained on"
     exit
     ;;
+  blocked)
+    # A terminal that takes no text (Ctrl-S) stops no training, and keeps no end away.
+    on_terminal=(python3 "$root/tests/launch/stopped_terminal.py" "$weft" train job.yaml --set run_dir="$run")
+    timeout -k 1 60 "${on_terminal[@]}" --set train.max_steps=30 --set timeouts.step_seconds=5 || fail "exit $?"
+    [[ -f $run/checkpoints/step-00000030/manifest.json ]] || fail "not trained to its end"
+    rm -rf "$run"
+    code=0
+    timeout -k 1 60 "${on_terminal[@]}" --set data.directory=nowhere || code=$?
+    same "exit status of an error" 3 "$code"
+    start 2 "${on_terminal[@]}" --set timeouts.step_seconds=3
+    wait_for_steps 3
+    kill -STOP "$(rank_pid 1)"
+    ends_within 45
+    ends_with 5
+    ;;
   twice)
     start_training
     wait_for_steps 3

@@ -2,6 +2,8 @@
 #include "parallel/watch/watchdog.h"
 
 #include <gtest/gtest.h>
+#include <pty.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -267,6 +269,30 @@ TEST(WatchdogDeathTest, EndsTheProcessEvenIfReleasingHangs) {
         std::this_thread::sleep_for(std::chrono::hours(1));
       },
       testing::ExitedWithCode(5), "no progress for . s in phase init");
+}
+
+// A terminal that takes no text, as after Ctrl-S, in place of standard error.
+void stop_console() {
+  int keyboard = -1, terminal = -1;
+  ASSERT_EQ(openpty(&keyboard, &terminal, nullptr, nullptr, nullptr), 0);
+  ASSERT_EQ(tcflow(terminal, TCOOFF), 0);
+  ASSERT_EQ(dup2(terminal, STDERR_FILENO), STDERR_FILENO);
+}
+
+TEST(WatchdogDeathTest, EndsTheProcessEvenIfItsConsoleTakesNoText) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  for (const bool in_background : {false, true}) {
+    EXPECT_EXIT(
+        {
+          stop_console();
+          if (in_background) console().write_in_background();
+          const Watchdog watchdog(std::make_shared<Heartbeat>(),
+                                  {.budgets = {.init_seconds = 0.1}, .poll_seconds = 0.01});
+          log_warning("the console takes no text");
+          std::this_thread::sleep_for(std::chrono::hours(1));
+        },
+        testing::ExitedWithCode(5), "");
+  }
 }
 
 TEST(Watchdog, OneRankOfANodeReports) {
