@@ -95,7 +95,7 @@ void Progress::write(ConsoleText kind, std::string text) {
 }
 
 void Progress::clear() {
-  if (open_) write(ConsoleText::Line, "\n");
+  if (open_) write(ConsoleText::StateEnd, "\n");
   open_ = false;
 }
 

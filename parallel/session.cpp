@@ -132,7 +132,10 @@ Session::Session(const MeshLayout& replica, const std::optional<PhaseBudgets>& b
     : heartbeat_(std::make_shared<Heartbeat>()) {
   reserve_ = std::make_unique<char[]>(size_t{64} << 10);
   const LauncherInfo launcher = find_launcher();
-  if (budgets) watchdog_ = std::make_unique<Watchdog>(heartbeat_, WatchdogOptions{.budgets = *budgets});
+  if (budgets) {
+    console().write_in_background();
+    watchdog_ = std::make_unique<Watchdog>(heartbeat_, WatchdogOptions{.budgets = *budgets});
+  }
   LocalRanks local = this_rank_alone();
   if (launcher.present) {
     mpi_ = std::make_unique<MpiEnvironment>(launcher);

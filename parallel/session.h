@@ -18,7 +18,7 @@
 namespace weft {
 
 // This process among the ranks of its job: MPI if a launcher started it (and only then), the mesh, the device, and
-// a watchdog from before MPI starts if `budgets` are given.
+// a watchdog from before MPI starts if `budgets` are given. A process with a watchdog does not wait for its console.
 class Session {
  public:
   // The ranks divide into copies of `replica`. ConfigError if `replica` does not divide the world, or there is no such

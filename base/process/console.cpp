@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/output.h"
 #include "base/progress.h"
 
@@ -94,6 +95,7 @@ void Console::write_in_background() {
 
 bool Console::write(ConsoleText kind, std::string text) {
   if (!queue_) return write_lines(file_, text);
+  if (kind == ConsoleText::Line || kind == ConsoleText::Problem) text = utc_time() + " " + text;
   const std::lock_guard lock(queue_->mutex);
   queue_->add({kind, std::move(text)});
   queue_->changed.notify_one();

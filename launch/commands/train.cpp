@@ -62,7 +62,6 @@ ExitCode train(const JobArguments& arguments, const std::string& resume) {
   if (is_prepared(job.data.directory)) check_prepared_as(job, arguments.path, arguments.overrides);
   std::signal(SIGPIPE, SIG_IGN);  // training continues if its console is closed
   const StopSignals signals;
-  console().write_in_background();  // after the signals are blocked, so that its thread does not get them
   Session session(job.parallel.replica(), job.timeouts, job.device, job.parallel.shared_devices(), job.cpu_level);
   return session.run([&] { return train(session, job, arguments.overrides, resume); });
 }

@@ -7,7 +7,9 @@
 #include <chrono>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "base/process/exit_file.h"
 #include "parallel/watch/standstill.h"
 #include "parallel/watch/within.h"
 #include "parallel/watch/world_status.h"
@@ -15,7 +17,8 @@
 namespace weft {
 namespace {
 
-// The release may hang with the device, and the console may be what has stopped; the process then ends without them.
+// The release may hang with the device, and the console or the disk may be what has stopped; the process then ends
+// without them.
 constexpr std::chrono::seconds kReleaseTakes(5), kLastWordsTake(4);
 
 }  // namespace
@@ -117,7 +120,10 @@ void Watchdog::end(const std::string& report, bool mine, const std::function<voi
     options_.on_hang(report);
   } else if (mine) {
     finish_within(kLastWordsTake, [report] {
-      console().write(ConsoleText::Problem, report);
+      write_exit_file(static_cast<int>(ExitCode::PeerDied), fmt::format("{} {}", utc_time(), report));
+    });
+    finish_within(kLastWordsTake, [report] {
+      console().write(ConsoleText::Problem, fmt::format("error: {}\n", report));
       console().flush();
     });
   } else {
@@ -190,16 +196,16 @@ std::string Watchdog::who() const {
 
 std::string Watchdog::report(const NodeStatus::Entry& stopped) const {
   return fmt::format(
-      "error: {} a rank of this machine has not run for {:.0f} s: {}; the job ends\n  hint: the same command resumes "
-      "from the last checkpoint. Under a debugger, set timeouts.step_seconds=0\n",
+      "{} a rank of this machine has not run for {:.0f} s: {}; the job ends\n  hint: the same command resumes "
+      "from the last checkpoint. Under a debugger, set timeouts.step_seconds=0",
       who(), neighbours_[static_cast<size_t>(stopped.local_rank)].idle, describe(stopped));
 }
 
 std::string Watchdog::report(const Heartbeat::Snapshot& now, const Standstill& at) const {
   return fmt::format(
-      "error: {0} no progress for {1:.0f} s in {2}; {3}; the job ends\n  hint: look at the rank named here; the same "
+      "{0} no progress for {1:.0f} s in {2}; {3}; the job ends\n  hint: look at the rank named here; the same "
       "command resumes from the last checkpoint. If nothing hangs but work takes long, or under a debugger, raise "
-      "timeouts.{4}_seconds (--set timeouts.{4}_seconds=3600; 0 means never)\n",
+      "timeouts.{4}_seconds (--set timeouts.{4}_seconds=3600; 0 means never)",
       who(), std::max(idle_, device_idle_), place_of(now), at.text(), name(now.phase));
 }
 

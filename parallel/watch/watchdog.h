@@ -44,8 +44,9 @@ struct PhaseBudgets {
 struct WatchdogOptions {
   PhaseBudgets budgets;
   double poll_seconds = 0.25;
-  // Called on a hang. Default: the first rank of the node that sees a hang writes the report to standard error, and the
-  // process ends at once with exit code 5, whatever its other threads are stuck in.
+  // Called on a hang. Default: the first rank of the node that sees a hang writes the report to the exit file
+  // (base/process/exit_file.h) and to the console, and the process ends within seconds with exit code 5, whatever its
+  // other threads, the disk and the console are stuck in.
   std::function<void(const std::string& report)> on_hang;
 };
 

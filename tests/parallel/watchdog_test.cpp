@@ -10,11 +10,14 @@
 #include <chrono>
 #include <functional>
 #include <future>
+#include <regex>
 #include <thread>
 
+#include "base/files.h"
 #include "base/log.h"
 #include "parallel/local/in_process.h"
 #include "parallel/watch/progress_beats.h"
+#include "tests/support/scratch.h"
 
 namespace weft {
 namespace {
@@ -312,6 +315,24 @@ TEST(WatchdogDeathTest, EndsTheProcessWithExitCode5) {
         std::this_thread::sleep_for(std::chrono::seconds(60));
       },
       testing::ExitedWithCode(5), "no progress for . s in phase evaluate, before the first step");
+}
+
+TEST(WatchdogDeathTest, SaysInTheExitFileWhenAndWhyItEndsTheProcess) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const test::Scratch scratch;
+  setenv("WEFT_EXIT_FILE", (scratch / "exit").c_str(), 0);  // the process that dies has the name of the one that reads
+  const fs::path file = getenv("WEFT_EXIT_FILE");
+  EXPECT_EXIT(
+      {
+        const Watchdog watchdog(std::make_shared<Heartbeat>(),
+                                {.budgets = {.init_seconds = 0.1}, .poll_seconds = 0.01});
+        std::this_thread::sleep_for(std::chrono::hours(1));
+      },
+      testing::ExitedWithCode(5), "");
+  unsetenv("WEFT_EXIT_FILE");
+  const std::regex expected(
+      R"(5\n\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \[rank 0 .*\] no progress for 0 s in phase init(.|\n)*)");
+  EXPECT_TRUE(std::regex_match(read_file(file), expected)) << read_file(file);
 }
 
 TEST(NodeStatus, IsGoneWithItsProcesses) {

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <optional>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -80,7 +81,7 @@ MetricsLog::~MetricsLog() = default;
 
 void MetricsLog::write(const char* event, int64_t step, const Json& fields) {
   if (!file_) return;
-  Json line = {{"run", run_}, {"attempt", attempt_}, {"event", event}, {"step", step}};
+  Json line = {{"run", run_}, {"attempt", attempt_}, {"event", event}, {"step", step}, {"time", utc_time()}};
   if (fields.is_object()) line.update(fields);
   uint64_t before = 0;
   try {

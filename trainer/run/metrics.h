@@ -11,8 +11,8 @@
 namespace weft {
 
 // DIR/metrics.jsonl: one JSON object per line. Rank 0 appends each with a single write, so that a kill leaves at most
-// one partial last line. Every line carries run, attempt, step and event (train, eval, save, ...). A failure to write
-// is logged once and never stops training; the log tries again with every later line.
+// one partial last line. Every line carries run, attempt, event (train, eval, save, ...), step and the wall time. A
+// failure to write is logged once and never stops training; the log tries again with every later line.
 class MetricsLog {
  public:
   // Opens the log of a run directory and cuts off a partial last line that an earlier attempt has left.

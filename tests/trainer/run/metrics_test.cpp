@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 #include <thread>
 
@@ -46,6 +47,8 @@ TEST(Metrics, LinesCarryWhoWroteThemAndEveryDigit) {
   EXPECT_EQ(line["attempt"], 3);
   EXPECT_EQ(line["event"], "train");
   EXPECT_EQ(line["step"], 7);
+  const std::regex utc(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)");
+  EXPECT_TRUE(std::regex_match(line["time"].get<std::string>(), utc)) << line;
   EXPECT_EQ(line["loss"].get<double>(), 0.1 + 0.2);
   EXPECT_EQ(line["lr"].get<double>(), 1e-300);
   EXPECT_TRUE(line["norm"].is_null());  // JSON has no NaN
