@@ -106,7 +106,7 @@ TEST(Console, IsGivenUpAtTheEnd) {
     console.write(ConsoleText::Problem, "nobody reads this\n");
   }
   EXPECT_GE(std::chrono::steady_clock::now() - began, Console::kLastWords);
-  std::future<std::string> text = pipe.read_all();  // the thread that was left alone goes on
+  std::future<std::string> text = pipe.read_all();  // the thread that was left alone continues
   pipe.close_in();
   EXPECT_TRUE(text.get().ends_with("nobody reads this\n"));
 }

@@ -2,6 +2,7 @@
 #include "trainer/run/run_directory.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -21,16 +22,11 @@
 namespace weft {
 namespace {
 
-// File servers may show a new file with a delay.
 bool reads(const fs::path& file, const std::string& expected) {
-  for (int attempt = 0;; ++attempt) {
-    try {
-      if (read_file(file) == expected) return true;
-    } catch (const DataError&) {
-      // the file is not there yet, or this rank does not see it
-    }
-    if (attempt == 20) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  try {
+    return read_file(file) == expected;
+  } catch (const DataError&) {
+    return false;  // the file is not there yet, or this rank does not see it
   }
 }
 
@@ -80,7 +76,7 @@ void RunDirectory::take(double wait_seconds) {
   attempt_ = std::stoll(attempt);
 }
 
-void RunDirectory::require_visible() const {
+void RunDirectory::require_visible(std::chrono::milliseconds patience) const {
   if (world_.size() == 1) return;
   const fs::path file = path_ / "run.visible";
   const std::string token = agree(world_, [&] {
@@ -89,8 +85,20 @@ void RunDirectory::require_visible() const {
     write_file_atomically(file, drawn);
     return drawn;
   });
-  const bool seen = reads(file, token);
-  const auto unseen = static_cast<int>(world_.all_reduce_host(seen ? 0 : 1, ReduceOp::Sum));
+  const auto start = std::chrono::steady_clock::now();
+  const double seconds = std::chrono::duration<double>(patience).count();
+  bool seen = false;
+  int unseen = 0;
+  // Every look is a collective, so that no rank looks hung, and ranks end the wait together, by rank 0's clock.
+  for (;;) {
+    seen = seen || reads(file, token);
+    const bool up = world_.rank() == 0 && seconds_since(start) >= seconds;
+    std::array<double, 2> found{seen ? 0.0 : 1.0, up ? 1.0 : 0.0};
+    world_.all_reduce_host(found, ReduceOp::Sum);
+    unseen = static_cast<int>(found[0]);
+    if (unseen == 0 || found[1] > 0) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
   if (world_.rank() == 0) {
     std::error_code ignored;
     fs::remove(file, ignored);
@@ -98,9 +106,10 @@ void RunDirectory::require_visible() const {
   if (unseen == 0) return;
   const std::string names =
       name_some(world_, seen ? "" : fmt::format("rank {} ({})", world_.rank(), host_name()), unseen);
-  throw DataError(fmt::format("{} is not the same directory for all ranks: what rank 0 writes there is not seen by {}",
-                              path_.string(), names),
-                  "set run_dir to a directory of a file system that all nodes share");
+  throw IoError(
+      fmt::format("{} is not the same directory for all ranks: what rank 0 writes there is not seen by {} after {}",
+                  path_.string(), names, format_duration(seconds)),
+      "set run_dir to a directory of a file system that all nodes share; if it is one, the same command tries again");
 }
 
 void RunDirectory::require_ours() const {

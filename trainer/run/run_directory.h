@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -27,8 +28,9 @@ class RunDirectory {
   // every rank names the owner. Collective.
   void take(double wait_seconds);
   // Checks that every rank reads what rank 0 writes here, before hours of work depend on it: the path may name a local
-  // disk on each node. DataError on every rank names the ranks that do not see it. Requires take(). Collective.
-  void require_visible() const;
+  // disk on each node. A client of NFS may believe for 30 s (acdirmin) that there is no such file, or for as long as
+  // its mount says. IoError on every rank names the ranks that do not see it. Requires take(). Collective.
+  void require_visible(std::chrono::milliseconds patience = std::chrono::minutes(1)) const;
   // The number of this start of the run, from 0, which every rank has after take().
   int64_t attempt() const { return attempt_; }
 

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 
 #include <array>
+#include <chrono>
+#include <thread>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -30,8 +32,8 @@ std::array<std::string, kRanks> heard(const std::array<fs::path, kRanks>& of_ran
     RunDirectory directory(of_rank.at(r), mesh.world());
     directory.take(0);
     try {
-      directory.require_visible();
-    } catch (const DataError& error) {
+      directory.require_visible(std::chrono::milliseconds(300));
+    } catch (const IoError& error) {
       texts.at(r) = error.what();
     }
   });
@@ -52,6 +54,25 @@ TEST(RunDirectory, ADirectoryThatSomeRanksDoNotSeeIsRefusedByAll) {
   for (const std::string& text : heard<4>({run, other, run, scratch / "nowhere"})) {
     EXPECT_THAT(text, AllOf(HasSubstr("rank 1 (" + host_name() + "), rank 3 ("), Not(HasSubstr("rank 2"))));
   }
+}
+
+// A file server, or its client, may show a new file late.
+TEST(RunDirectory, AFileThatIsSeenLateIsWaitedFor) {
+  const Scratch scratch;
+  const fs::path run = scratch / "run", late = scratch / "late";
+  run_in_process({.dp = 2}, [&](Mesh& mesh, int rank) {
+    RunDirectory directory(rank == 0 ? run : late, mesh.world());
+    directory.take(0);
+    std::thread server;
+    if (rank == 1) {
+      server = std::thread([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+        fs::create_directory_symlink(run, late);
+      });
+    }
+    EXPECT_NO_THROW(directory.require_visible());
+    if (server.joinable()) server.join();
+  });
 }
 
 // A copy of the directory that was made while another run began holds the token of that run.
