@@ -188,6 +188,9 @@ void Trainer::train(const StepObserver& after_step) {
   save();
   commit_save(true);
   reporter_.clear();
+  const Heartbeat::Scope storing(mesh_.heartbeat(), RunPhase::Storage);
+  reporter_.finish();
+  algorithms_file_.finish();
 }
 
 // The save under way holds the state from before the divergence. All ranks have diverged together.
@@ -199,11 +202,17 @@ void Trainer::keep_last_save() {
   }
 }
 
+std::optional<StepBatches> Trainer::next_of(Loader& loader) {
+  if (loader.ready()) return loader.next();
+  const Heartbeat::Scope storing(mesh_.heartbeat(), RunPhase::Storage);
+  return loader.next();
+}
+
 bool Trainer::run_steps(const StepObserver& after_step) {
   Loader loader = make_loader(job_, mesh_, data_.plan, data_.reader, state_.position);
   double waited = 0;
   while (!end_.reached(state_) && !stop_) {
-    const auto batches = loader.next();
+    const auto batches = next_of(loader);
     const double data_seconds = loader.waited_seconds() - waited;
     waited = loader.waited_seconds();
     train_step(*batches, loader.ready(), data_seconds);

@@ -59,6 +59,7 @@ class Trainer {
   void train(const StepObserver& after_step);
   // Trains until the run reaches its end or is stopped (returns true), or has to roll back (returns false).
   bool run_steps(const StepObserver& after_step);
+  std::optional<StepBatches> next_of(Loader& loader);
   void do_what_is_due();
   // `next`: the step after `batches`; null if it has not been read yet.
   void train_step(const StepBatches& batches, const StepBatches* next, double data_seconds);

@@ -14,8 +14,8 @@ enum class ConsoleText : uint8_t { State, StateEnd, Line, Problem };
 // A file, standard error in general, that people watch. It writes at once, as write_lines() does, until
 // write_in_background(): from then on nobody waits for it. A terminal may stop for hours (Ctrl-S, `| less`, a suspended
 // ssh client); what is written meanwhile waits in a queue for one thread. A full queue drops its oldest lines, problems
-// last, and says how many once the terminal goes on. Whoever works for so long has a log to match with others: lines
-// and problems then begin with the wall time.
+// last, and says how many once the terminal takes text again. In the background, lines and problems begin with the
+// wall time: such a log is long, and is matched with others.
 class Console {
  public:
   explicit Console(int file);

@@ -12,8 +12,11 @@ size_t index(Enum value) {
 }  // namespace
 
 std::string_view name(RunPhase phase) {
-  constexpr EnumTable<RunPhase, std::string_view> kNames = {
-      {RunPhase::Init, "init"}, {RunPhase::Step, "step"}, {RunPhase::Save, "save"}, {RunPhase::Evaluate, "evaluate"}};
+  constexpr EnumTable<RunPhase, std::string_view> kNames = {{RunPhase::Init, "init"},
+                                                            {RunPhase::Step, "step"},
+                                                            {RunPhase::Save, "save"},
+                                                            {RunPhase::Evaluate, "evaluate"},
+                                                            {RunPhase::Storage, "storage"}};
   return kNames[phase];
 }
 

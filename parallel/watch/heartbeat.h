@@ -14,9 +14,9 @@
 
 namespace weft {
 
-// What a rank is doing. Each phase has its own limit of time without progress, beyond which the watchdog reports a
-// hang.
-enum class RunPhase : uint8_t { Init, Step, Save, Evaluate };
+// What a rank is doing; Storage: it does nothing but wait for data or files of training steps. Each phase has its own
+// limit of time without progress, beyond which the watchdog reports a hang.
+enum class RunPhase : uint8_t { Init, Step, Save, Evaluate, Storage };
 inline constexpr int kPhases = enum_size<RunPhase>();
 std::string_view name(RunPhase phase);
 

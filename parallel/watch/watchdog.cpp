@@ -33,6 +33,8 @@ double PhaseBudgets::of(RunPhase phase) const {
       return save_seconds;
     case RunPhase::Evaluate:
       return evaluate_seconds;
+    case RunPhase::Storage:
+      return storage_seconds;
   }
   return step_seconds;
 }

@@ -23,6 +23,7 @@ struct PhaseBudgets {
   double step_seconds = 50;
   double save_seconds = 600;
   double evaluate_seconds = 300;
+  double storage_seconds = 600;
 
   template <class Visitor>
   void fields(Visitor& v) {
@@ -36,6 +37,9 @@ struct PhaseBudgets {
             kSeconds);
     v.field("evaluate_seconds", evaluate_seconds,
             "Seconds without progress in an evaluation or in generations that end the run; 0 means never.", kSeconds);
+    v.field("storage_seconds", storage_seconds,
+            "Seconds of waiting for the data of a step or for metrics.jsonl that end the run; 0 means never.",
+            kSeconds);
   }
 
   double of(RunPhase phase) const;

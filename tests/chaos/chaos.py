@@ -32,7 +32,7 @@ import time
 PHASES = ("start", "load", "data", "step", "evaluation", "snapshot", "write", "commit", "retention")
 STEPS, SAVES, EVALUATES, KEEPS = 24, 4, 6, 2
 # The watchdogs' budgets in seconds, and what a command may take beside them: an undisturbed run takes about two.
-BUDGETS = {"init": 20, "step": 6, "save": 8, "evaluate": 8}
+BUDGETS = {"init": 20, "step": 6, "save": 8, "evaluate": 8, "storage": 8}
 MARGIN = 15
 PATIENCE = 180  # seconds after which a command is ended
 JOB = f"""name: chaos

@@ -37,7 +37,8 @@ struct Watched {
   bool quiet_for(milliseconds time) { return report.wait_for(time) == std::future_status::timeout; }
 };
 
-constexpr PhaseBudgets kNever{.init_seconds = 0, .step_seconds = 0, .save_seconds = 0, .evaluate_seconds = 0};
+constexpr PhaseBudgets kNever{
+    .init_seconds = 0, .step_seconds = 0, .save_seconds = 0, .evaluate_seconds = 0, .storage_seconds = 0};
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
@@ -98,6 +99,15 @@ TEST(Watchdog, EveryPhaseHasItsOwnBudget) {
   EXPECT_TRUE(has(w.report.get(), "phase step"));
 }
 
+// A file server that fails over takes longer than a step may.
+TEST(Watchdog, AWaitForStorageHasItsOwnBudget) {
+  Watched w({.step_seconds = 0.05, .storage_seconds = 1});
+  const Heartbeat::Scope stepping(*w.heartbeat, RunPhase::Step);
+  const Heartbeat::Scope storing(*w.heartbeat, RunPhase::Storage);
+  EXPECT_TRUE(w.quiet_for(milliseconds(300)));
+  EXPECT_TRUE(has(w.report.get(), "phase storage"));
+}
+
 TEST(Watchdog, TakesOtherBudgets) {
   Watched w(kNever);
   EXPECT_TRUE(w.quiet_for(milliseconds(100)));
@@ -123,6 +133,15 @@ struct TwoRanks {
                               first.heartbeat->begin(MeshAxis::Dp, Collective::AllReduce));
   }
 };
+
+TEST(Watchdog, ARankThatWaitsForStorageKeepsOthersWaiting) {
+  TwoRanks ranks(2, {.step_seconds = 0.1, .storage_seconds = 1});
+  const Heartbeat::Scope stepping(*ranks.first.heartbeat, RunPhase::Step);
+  const Heartbeat::Scope storing(*ranks.second.heartbeat, RunPhase::Storage);
+  ranks.first_waits();
+  EXPECT_TRUE(ranks.first.quiet_for(milliseconds(500)));
+  EXPECT_TRUE(has(ranks.first.report.get(), "phase storage"));
+}
 
 TEST(Watchdog, NamesTheRankThatHasNotArrived) {
   TwoRanks ranks(2);

@@ -31,11 +31,13 @@ void AlgorithmsFile::keep() {
   if (world_.rank() != 0) return;
   std::string now = tuned(context_);
   if (now.empty() || now == kept_) return;
-  try {
-    write_file_atomically(path_, now);
-  } catch (const DataError& error) {
-    log_warning("the measured algorithms are kept in checkpoints only: {}", error.what());
-  }
+  thread_.add([path = path_, now] {
+    try {
+      write_file_atomically(path, now);
+    } catch (const DataError& error) {
+      log_warning("the measured algorithms are kept in checkpoints only: {}", error.what());
+    }
+  });
   kept_ = std::move(now);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "base/process/task_thread.h"
 #include "job/job.h"
 #include "kernels/context.h"
 #include "parallel/communicator.h"
@@ -18,8 +19,9 @@ class AlgorithmsFile {
   // cannot be used. Rank 0 reads it for all ranks. Collective.
   void read();
   // Writes rank 0's table, which ranks on devices of its kind share (trainer/step/agreed_algorithms.h), if an algorithm
-  // was measured since the last call. A failure is logged and does not end the run.
+  // was measured since the last call, in a thread of its own. A failure is logged and does not end the run.
   void keep();
+  void finish() { thread_.finish(); }  // waits until the file is written
 
  private:
   fs::path path_;
@@ -27,6 +29,7 @@ class AlgorithmsFile {
   Context& context_;
   Communicator& world_;
   std::string kept_;
+  TaskThread thread_;
 };
 
 }  // namespace weft

@@ -83,10 +83,17 @@ void MetricsLog::write(const char* event, int64_t step, const Json& fields) {
   if (!file_) return;
   Json line = {{"run", run_}, {"attempt", attempt_}, {"event", event}, {"step", step}, {"time", utc_time()}};
   if (fields.is_object()) line.update(fields);
+  thread_.add(
+      [this, step, text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"] { append(step, text); });
+}
+
+void MetricsLog::finish() { thread_.finish(); }
+
+void MetricsLog::append(int64_t step, const std::string& line) {
   uint64_t before = 0;
   try {
     before = file_->size();
-    file_->append(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+    file_->append(line);
     if (failing_) log_info("metrics are written again from step {} on", step);
     failing_ = false;
   } catch (const std::exception& error) {

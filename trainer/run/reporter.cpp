@@ -28,6 +28,10 @@ void Reporter::write(const char* event, int64_t step, Json fields) {
   if (metrics_) metrics_->write(event, step, std::move(fields));
 }
 
+void Reporter::finish() {
+  if (metrics_) metrics_->finish();
+}
+
 void Reporter::stepped(const RunState& state, const StepReport& report, double learning_rate, double seconds,
                        bool last) {
   const StepOutcome& outcome = report.outcome;

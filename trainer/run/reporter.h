@@ -40,6 +40,8 @@ class Reporter {
   void save_failed(int64_t step, const DataError& error);
   // Ends the line that the console rewrites in place, so that another one can be printed.
   void clear() { progress_.clear(); }
+  // Waits until all lines of metrics.jsonl are written.
+  void finish();
 
  private:
   bool is_rank0() const { return world_.rank() == 0; }

@@ -111,6 +111,7 @@ void Saves::start() {
   const Heartbeat::Scope saving(setup_.mesh().heartbeat(), RunPhase::Save);
   commit();
   directory_.require_ours();
+  reporter_.finish();  // a checkpoint's steps are in the log before it is committed
   const auto began = Clock::now();
   // If replicas hold different bits, a checkpoint of them is worse than no checkpoint.
   require_equal_replicas(setup_.parameters(), state_.step);

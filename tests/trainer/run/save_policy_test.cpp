@@ -135,10 +135,13 @@ TEST(SavePolicy, MetricsOutliveAFullDisk) {
   const auto result = on_small_disk(scratch.path(), 64 << 10, [&] {
     MetricsLog log(scratch.path(), "run", 0);
     log.write("train", 1, {});
+    log.finish();
     fill_disk(scratch.path(), 0);
     for (int64_t step = 2; step <= 40; ++step) log.write("train", step, {{"filler", std::string(300, 'x')}});
+    log.finish();
     fs::remove(scratch / "filler");
     log.write("train", 41, {});
+    log.finish();
     const auto lines = read_metrics(scratch.path(), "train");
     EXPECT_LT(lines.size(), 20u);
     EXPECT_EQ(lines.front()["step"], 1);
