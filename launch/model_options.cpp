@@ -2,7 +2,6 @@
 #include "launch/model_options.h"
 
 #include "base/error.h"
-#include "base/mpi.h"
 #include "launch/command_line/choice_option.h"
 
 namespace weft {
@@ -27,9 +26,7 @@ void ModelArguments::add_tp_to(Command& command, const std::string& divided) {
 }
 
 Session ModelArguments::open(const PhaseBudgets& budgets) const {
-  std::optional<PhaseBudgets> watched;
-  if (find_launcher().present) watched = budgets;
-  return Session(replica, watched, device);
+  return Session(replica, among_ranks(budgets), device);
 }
 
 LoadedModel ModelArguments::load(Session& session) const {

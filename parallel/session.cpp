@@ -120,6 +120,11 @@ CpuLevel agreed_level(std::optional<CpuLevel> stated, bool among_ranks) {
 
 }  // namespace
 
+std::optional<PhaseBudgets> among_ranks(const PhaseBudgets& budgets) {
+  if (!find_launcher().present) return std::nullopt;
+  return budgets;
+}
+
 int threads_for_rank(const LocalRanks& local) {
   return stated_threads().value_or(
       std::min(fair_threads(local.masks, local.me), threads_within(local.quotas, local.me)));

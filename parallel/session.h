@@ -67,6 +67,8 @@ struct LocalRanks {
   size_t me = 0;
 };
 
+// The budgets of a command that has a watchdog only under a launcher: a process that is alone keeps nobody waiting.
+std::optional<PhaseBudgets> among_ranks(const PhaseBudgets& budgets);
 // Threads for this rank: OMP_NUM_THREADS if it is set, else the rank's fair share of the processors that it may run on
 // (base/process/processors.h), as far as its control group lets it run on them at once.
 int threads_for_rank(const LocalRanks& local);

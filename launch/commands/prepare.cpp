@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/prepare/prepare.h"
 
+#include <functional>
 #include <numeric>
 
 #include "base/log.h"
@@ -14,10 +15,13 @@
 namespace weft {
 namespace {
 
-ExitCode prepare_job(const JobConfig& job, const PrepareOptions& given) {
+// `watch` hears of progress too.
+ExitCode prepare_job(const JobConfig& job, const PrepareOptions& given,
+                     const std::function<void(const PrepareProgress&)>& watch) {
   PrepareOptions options = given;
   Progress console(true);
-  options.progress = [&console](const PrepareProgress& p) {
+  options.progress = [&](const PrepareProgress& p) {
+    watch(p);
     if (p.total_bytes == 0) return console.show(fmt::format("{}: {}", p.phase, format_duration(p.seconds)));
     console.show(fmt::format("{}: {:3.0f} %  {}B/s  {} left", p.phase, 100 * p.fraction(),
                              format_count(p.bytes_per_second), format_duration(p.seconds_left)));
@@ -32,22 +36,32 @@ ExitCode prepare_job(const JobConfig& job, const PrepareOptions& given) {
   return ExitCode::Done;
 }
 
+// Rank 0 beats a few times a second, except while it learns a tokenizer, which takes as long as it takes.
+std::function<void(const PrepareProgress&)> watched_by(Session& session, const PhaseBudgets& budgets) {
+  return [&session, budgets](const PrepareProgress& p) {
+    PhaseBudgets now = budgets;
+    if (p.total_bytes == 0) now.init_seconds = 0;
+    session.set_budgets(now);
+    session.mesh().heartbeat().beat();
+  };
+}
+
 // Rank 0 prepares; the other ranks encode for it. `threads`: 0 for a rank's fair share.
 ExitCode prepare_on_ranks(const JobArguments& arguments, int threads, bool force) {
   const JobConfig job = load_job_of_text(arguments.path, arguments.overrides);
-  Session session({}, std::nullopt, DeviceChoice::Cpu);
+  Session session({}, among_ranks(job.timeouts), DeviceChoice::Cpu);
   return session.run([&] {
     PrepareOptions options{.threads = threads > 0 ? threads : session.context().threads(), .force = force};
     std::optional<EncodingRanks> ranks;
     if (session.world_size() > 1) options.ranks = &ranks.emplace(options.threads);
     if (!session.is_rank0()) {
-      ranks->serve(job.data);
+      ranks->serve(job.data, [&session] { session.mesh().heartbeat().beat(); });
       return ExitCode::Done;
     }
     const int everywhere =
         ranks ? std::accumulate(ranks->threads().begin(), ranks->threads().end(), 0) : options.threads;
     log_info("{}", describe_memory(job.text(), everywhere));
-    const ExitCode code = prepare_job(job, options);
+    const ExitCode code = prepare_job(job, options, watched_by(session, job.timeouts));
     if (ranks) ranks->dismiss();
     return code;
   });

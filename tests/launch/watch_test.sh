@@ -44,7 +44,7 @@ wait_for_steps() {
 # rank_pid RANK: the process of that rank in this run.
 rank_pid() {
   local ranks
-  mapfile -t ranks < <(pgrep -f "(train|evaluate) job.yaml --set run_dir=$run( |\$)")
+  mapfile -t ranks < <(pgrep -f "(train|evaluate|prepare) job.yaml --set run_dir=$run( |\$)")
   of_rank "$1" "${ranks[@]}" || fail "no process of rank $1"
 }
 # ends_within SECONDS: waits for mpirun and sets code.
@@ -57,7 +57,7 @@ ends_within() {
   done
   wait $pid || code=$?
   sleep 0.2
-  ! pgrep -f "(train|evaluate) job.yaml --set run_dir=$run( |\$)" >/dev/null || fail "a rank was left behind"
+  ! pgrep -f "(train|evaluate|prepare) job.yaml --set run_dir=$run( |\$)" >/dev/null || fail "a rank was left behind"
 }
 ends_with() { same "exit status of mpirun" "$1" "$code"; }
 # stop_in_evaluation [ARGUMENTS]: two steps of training, then an evaluation on two ranks, of which rank 1 is stopped.
@@ -133,6 +133,22 @@ case $case in
     ends_within 30
     ends_with 3
     matches "$log" '\[rank 1 .*error: .*cut/train' 1
+    ;;
+  prepare)
+    # Rank 0 begins to send texts when it has printed its first line; rank 1 is stopped then.
+    for ((i = 0; i < 500; i++)); do cat train.tsv; done >"$case.tsv"
+    start 2 "$weft" prepare job.yaml --set run_dir="$run" --set data.directory="$run" --set "data.train.files=[$case.tsv]" \
+      --set timeouts.step_seconds=3
+    for ((i = 0; i < 600; i++)); do
+      [[ -s $log ]] && break
+      sleep 0.1
+    done
+    stopped=$(rank_pid 1)
+    kill -STOP "$stopped"
+    ends_within 45
+    ends_with 5
+    rm "$case.tsv"
+    matches "$log" "a rank of this machine has not run for [0-9]+ s: rank 1 \(pid $stopped, stopped by a signal" 1
     ;;
   memory)
     start_training --set checkpoint.every_steps=5

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/prepare/encoding/ranks.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -30,27 +31,32 @@ EncodingRanks::EncodingRanks(int threads) : comm_(MpiComm::duplicate(MPI_COMM_WO
   check_mpi(MPI_Allgather(&threads, 1, MPI_INT, threads_.data(), 1, MPI_INT, comm()), "MPI_Allgather");
 }
 
-void EncodingRanks::serve(const DataConfig& data) const {
+void EncodingRanks::serve(const DataConfig& data, const std::function<void()>& beat) const {
   std::optional<SequenceEncoder> encoder;
   SentMessages results;
   OrderedWorkers<std::string, std::string> workers(
       threads_[static_cast<size_t>(rank_)],
       [&encoder](const std::string& text) { return encode_message(*encoder, text); });
-  while (true) {
+  for (int64_t owed = 0;;) {
     if (std::optional<ReceivedMessage> message = receive_if_any(comm(), 0)) {
       if (message->what == EncodingMessage::End) break;
       if (message->what == EncodingMessage::Text) {
         workers.submit(std::move(message->bytes));
+        ++owed;
       } else {
         const Tokenizers tokenizers = unpacked_tokenizers(message->bytes);
         encoder.emplace(data, tokenizers.source, tokenizers.target);
       }
+      beat();
     } else if (workers.ready()) {
       results.send(comm(), 0, EncodingMessage::Encoded, workers.take());
+      --owed;
+      beat();
     } else if (results.first_arrived()) {
       results.take_first();
     } else {
       rest_between_looks();
+      if (owed == 0) beat();
     }
   }
   while (!results.empty()) results.take_first();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <functional>
 #include <vector>
 
 #include "base/mpi.h"
@@ -17,7 +18,8 @@ class EncodingRanks {
   const std::vector<int>& threads() const { return threads_; }  // one per rank
 
   // Called on the other ranks: encodes the text that rank 0 sends, until rank 0 calls dismiss(). Sleeps while it waits.
-  void serve(const DataConfig& data) const;
+  // Calls `beat` at every message and result, and while it owes rank 0 none.
+  void serve(const DataConfig& data, const std::function<void()>& beat) const;
   // Called on rank 0: makes the other ranks return from serve().
   void dismiss() const;
 
