@@ -23,6 +23,7 @@ Json to_json(const RunState& s) {
                {"skips_in_row", s.skips_in_row},
                {"best_loss", std::isfinite(s.best_loss) ? Json(s.best_loss) : Json(nullptr)},
                {"best_score", s.best_score ? Json(*s.best_score) : Json(nullptr)},
+               {"evaluation", s.evaluation},
                {"best_step", s.best_step},
                {"without_gain", s.evaluations_since_best},
                {"epoch_end", s.epoch_end},
@@ -57,6 +58,7 @@ RunState run_state_from(const Json& json, const std::string& where) {
     s.rollbacks = integer_or<int64_t>(json, "rollbacks", 0);
     const Json score = json.value("best_score", json.value("best_bleu", Json()));  // its name in earlier builds
     if (!score.is_null()) s.best_score = score.get<double>();
+    s.evaluation = json.value("evaluation", s.evaluation);
     const Json rate = json.value("next_learning_rate", Json());
     if (!rate.is_null()) s.next_learning_rate = rate.get<double>();
     s.recent_losses = json.value("recent_losses", std::vector<double>());

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -26,6 +27,9 @@ struct RunState {
   // Loss of the best evaluation, and its score if a translation metric decides which evaluation is the best.
   double best_loss = std::numeric_limits<double>::infinity();
   std::optional<double> best_score;
+  // What the best values were measured on, by name: scores of two evaluations compare only if this is equal. Empty if
+  // there is no validation split; earlier builds did not store it.
+  std::map<std::string, std::string> evaluation;
   int64_t best_step = -1;
   int64_t evaluations_since_best = 0;        // stored as "without_gain", its name in the first builds
   bool epoch_end = false;                    // the last step ended an epoch

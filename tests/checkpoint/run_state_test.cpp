@@ -25,6 +25,7 @@ RunState some_state() {
           .rollbacks = 2,
           .best_loss = 0.1 + 0.2,
           .best_score = 100.0 / 3,
+          .evaluation = {{"batch.context_length", "16"}, {"text", "0123456789abcdef"}},
           .best_step = 100,
           .evaluations_since_best = 1,
           .epoch_end = true,
@@ -43,8 +44,8 @@ TEST(RunState, ComesBackBitForBit) {
 
 TEST(RunState, StatesOfOlderBuildsLackLaterFields) {
   Json json = to_json(some_state());
-  for (const char* key :
-       {"next_learning_rate", "evaluation_left", "rollbacks", "best_score", "recent_losses", "recent_norms"}) {
+  for (const char* key : {"next_learning_rate", "evaluation_left", "rollbacks", "best_score", "evaluation",
+                          "recent_losses", "recent_norms"}) {
     json.erase(key);
   }
   const RunState state = run_state_from(json, "here");
@@ -52,6 +53,7 @@ TEST(RunState, StatesOfOlderBuildsLackLaterFields) {
   EXPECT_FALSE(state.best_score);
   EXPECT_FALSE(state.evaluation_left);
   EXPECT_EQ(state.rollbacks, 0);
+  EXPECT_TRUE(state.evaluation.empty());
   EXPECT_TRUE(state.recent_losses.empty());
   json["best_bleu"] = 12.5;
   EXPECT_EQ(run_state_from(json, "here").best_score, 12.5);
@@ -72,6 +74,7 @@ TEST(RunState, UnreadableStatesAreErrorsWithTheirPlace) {
     EXPECT_EQ(error_with(key, gone).rfind("runs/a/step-3: the run's state cannot be read", 0), 0u) << key;
   }
   EXPECT_NE(error_with("step", "many").find("\"many\" is no whole number"), std::string::npos);
+  EXPECT_NE(error_with("evaluation", "loss").find("runs/a/step-3"), std::string::npos);
   EXPECT_NE(error_with("step", -1).find("contradict"), std::string::npos);
   EXPECT_NE(error_with("updates", 121).find("contradict"), std::string::npos);
   EXPECT_NE(error_with("recent_losses", Json::array({1.0})).find("1 recent losses and 2 norms"), std::string::npos);

@@ -21,6 +21,7 @@
 #include "parallel/agree.h"
 #include "trainer/run/provenance.h"
 #include "trainer/run/run_file.h"
+#include "trainer/run/validation.h"
 
 namespace weft {
 
@@ -184,6 +185,7 @@ Beginning Resume::start_from_scratch() {
   Beginning beginning;
   setup_.parameters().initialise(static_cast<uint64_t>(job_.seed));
   if (!job_.train.init_from.empty()) beginning.init_from = load_initial_weights();
+  take_evaluation(beginning.state);
   beginning.state.run = agree(directory_.world(), new_run_id);
   return beginning;
 }
@@ -210,8 +212,10 @@ Beginning Resume::restore(const fs::path& path) {
   Beginning beginning{
       .state = run_state_of(manifest, path), .checkpoint = path, .branch_of = branch_of(manifest.provenance)};
   RunState& state = beginning.state;
-  if (std::ranges::any_of(changes.harmless, [](const auto& change) { return changes_evaluation(change.key); })) {
-    log_info("evaluation settings changed: best score and patience are reset");
+  const std::string measured = take_evaluation(state);
+  const auto is_setting = [](const ConfigChange& change) { return changes_evaluation(change.key); };
+  if (!measured.empty() || std::ranges::any_of(changes.harmless, is_setting)) {
+    log_info("the evaluation has changed{}: best score and patience are reset", measured);
     state.forget_best_scores();
   }
   if (manifest.provenance.is_object()) beginning.init_from = manifest.provenance.value("init_from", Json());
@@ -235,6 +239,15 @@ Beginning Resume::restore(const fs::path& path) {
   log_info("resumed from {} at step {} of {}", path.string(), state.step, end_.max_steps);
   log_learning_rate_change(state, !changes.allowed.empty() || overrides(job_, "data.directory"));
   return beginning;
+}
+
+// A checkpoint of an earlier build does not say what was measured.
+std::string Resume::take_evaluation(RunState& state) const {
+  std::map<std::string, std::string> now = evaluation_identity(job_, data_.valid.get());
+  if (now.empty()) return "";
+  const Json before = std::exchange(state.evaluation, std::move(now));
+  const std::string differences = before.empty() ? "" : fingerprint_differences(before, Json(state.evaluation));
+  return differences.empty() ? "" : fmt::format(" ({})", differences);
 }
 
 // Called before anything is computed and before train.algorithms_file is read: the device then has the checkpoint's

@@ -58,6 +58,8 @@ class Resume {
   void take_algorithms(const Checkpoint& checkpoint) const;
   void log_other_numerics(const CheckpointManifest& manifest, const JobConfig& before) const;
   Position position_now(const JobConfig& before, Position position) const;
+  // Sets what this run's evaluations measure; returns how it differs from what those of the checkpoint did, "" if not.
+  std::string take_evaluation(RunState& state) const;
   void log_learning_rate_change(const RunState& state, bool allowed) const;
   std::function<void()> note_progress() const;
 

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/run/validation.h"
 
+#include <fmt/ranges.h>
+
 #include <cmath>
 
+#include "base/config/writer.h"
+#include "base/hash.h"
 #include "job/dataset_checks.h"
 #include "trainer/step/agreed_algorithms.h"
 
@@ -43,6 +47,26 @@ bool is_better(const ValidationReport& report, ValidationMetric metric, const Ru
 }
 
 }  // namespace
+
+std::map<std::string, std::string> evaluation_identity(const JobConfig& job, const Dataset* valid) {
+  if (!valid) return {};
+  std::vector<std::string> content;
+  for (const DatasetPart& part : valid->parts()) content.push_back(hash_hex(part.content));
+  const EvaluationOptions options = validation_options(job);
+  std::map<std::string, std::string> identity = {{"validation text", fmt::format("{}", fmt::join(content, " "))},
+                                                 {"evaluation.max_sequences", std::to_string(options.max_sequences)},
+                                                 {"evaluation.metric", std::string(enum_name(job.evaluation.metric))}};
+  if (valid->header().kind == DatasetKind::Pairs) {
+    identity["model.max_length"] = std::to_string(options.max_length);
+  } else {
+    identity["batch.context_length"] = std::to_string(options.context_length);
+    identity["data.document_mask"] = options.document_mask ? "true" : "false";
+  }
+  if (!job.evaluation.translates()) return identity;
+  ValidationTranslation translation = job.evaluation.translation;
+  identity["evaluation.translation"] = value_on_one_line(encode_config(translation));
+  return identity;
+}
 
 bool count_evaluation(const ValidationReport& report, ValidationMetric metric, RunState& state) {
   const bool better = is_better(report, metric, state);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -34,6 +35,10 @@ class Validation {
   TrainingSetup& setup_;
   std::unique_ptr<const TranslationEvaluation> translation_;  // null if the loss decides
 };
+
+// What an evaluation measures, by name: the content of the validation split, what is taken of it, and how it is scored.
+// Scores compare only if this is equal (RunState::evaluation). Empty without a validation split.
+std::map<std::string, std::string> evaluation_identity(const JobConfig& job, const Dataset* valid);
 
 // Counts the evaluation of state.step in the state and returns whether it is the best so far. The lower loss is better;
 // with a metric of translations the better score in the sense of metric_table(), and of equal scores (BLEU is 0 until a

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run whose validation text, or what is taken of it, has changed: scores from before and after do not compare.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/trainer/fixture/small_run.h"
+#include "trainer/run/validation.h"
+
+namespace weft {
+namespace {
+
+using namespace test;
+
+// Its weights do not move, so that no evaluation is better than the first of its kind, and patience ends the run after
+// two more.
+class ChangedEvaluation : public testing::Test {
+ protected:
+  ChangedEvaluation() {
+    JobConfig& job = run_.job();
+    job.schedule.learning_rate = 1e-20;
+    job.evaluation.every_steps = 1, job.evaluation.patience = 2;
+    job.checkpoint.every_steps = 1, job.train.max_steps = 100;
+    job.data.split = SplitRule::Files, job.data.valid_fraction = 0;
+    prepare_with_validation("the boats went by 7 boats\n");
+  }
+  void prepare_with_validation(const std::string& text) {
+    run_.job().data.valid.files = {scratch_.write("valid.txt", text)};
+    prepare(run_.job().text(), {.force = true});
+  }
+  // Trains until patience ends the run, at `step`; returns the step of the best evaluation.
+  int64_t best_when_ended_at(int64_t step) {
+    EXPECT_EQ(run_.train().step, step);
+    return run_state_from(read_checkpoint_manifest(run_.checkpoint(step)).state, "state").best_step;
+  }
+
+  const Scratch scratch_;
+  SmallRun run_{scratch_};
+};
+
+// Of two kinds of evaluation one is harder: a run changes from either to the other.
+TEST_F(ChangedEvaluation, ContextMakesScoresStartFromScratch) {
+  run_.job().allow_changes = {"batch.context_length", "data.document_mask"};
+  EXPECT_EQ(best_when_ended_at(3), 1);
+  run_.job().batch.context_length = 4;
+  EXPECT_EQ(best_when_ended_at(6), 4);
+  run_.job().batch.context_length = 8;
+  EXPECT_EQ(best_when_ended_at(9), 7);
+}
+
+TEST_F(ChangedEvaluation, TextMakesScoresStartFromScratch) {
+  EXPECT_EQ(best_when_ended_at(3), 1);
+  prepare_with_validation("by the 9000000000000000 went\n");
+  EXPECT_EQ(best_when_ended_at(6), 4);
+  prepare_with_validation("the boats went by 7 boats\n");
+  EXPECT_EQ(best_when_ended_at(9), 7);
+}
+
+TEST_F(ChangedEvaluation, TextThatIsTheSameKeepsTheBest) {
+  EXPECT_EQ(best_when_ended_at(3), 1);
+  prepare_with_validation("the boats went by 7 boats\n");
+  run_.job().log.every_steps = 2;
+  EXPECT_EQ(best_when_ended_at(3), 1);
+}
+
+TEST_F(ChangedEvaluation, IdentityNamesWhatIsMeasured) {
+  const Dataset valid = Dataset::open(run_.job().data.directory, DataSplit::Valid);
+  const auto before = evaluation_identity(run_.job(), &valid);
+  EXPECT_EQ(before.size(), 5u);
+  JobConfig job = run_.job();
+  job.evaluation.max_sequences = 3;
+  EXPECT_NE(evaluation_identity(job, &valid), before);
+  job = run_.job();
+  job.data.document_mask = true;
+  EXPECT_NE(evaluation_identity(job, &valid), before);
+  job = run_.job();
+  job.evaluation.every_steps = 7, job.evaluation.patience = 9, job.train.label_smoothing = 0.1;
+  EXPECT_EQ(evaluation_identity(job, &valid), before);
+  EXPECT_TRUE(evaluation_identity(job, nullptr).empty());
+}
+
+}  // namespace
+}  // namespace weft
