@@ -125,6 +125,7 @@ struct DataConfig {
   int64_t skip_lines = 0;
   BadRecordPolicy bad_records = BadRecordPolicy::Stop;
   double max_bad_fraction = 0.05;
+  int64_t max_record_bytes = int64_t{1} << 30;
   DuplicatePolicy duplicates = DuplicatePolicy::Keep;
   SplitRule split = SplitRule::Files;
   double valid_fraction = 0;
@@ -189,6 +190,10 @@ struct DataConfig {
     v.field("max_bad_fraction", max_bad_fraction,
             "Preparation fails if more than this share of all records is skipped (bad_records: skip).",
             {Range{.min = 0, .max = 1}, kPrepared});
+    v.field("max_record_bytes", max_record_bytes,
+            "Bytes of a record's text at most: a longer one, such as a file that is one document, or a line without an "
+            "end in a small compressed file, is an error before it fills the memory.",
+            {Range{.min = 1, .max = double(int64_t{1} << 40)}, kPrepared});
     v.field("duplicates", duplicates,
             "Records that are equal byte for byte: keep them, count them, or drop from the training text those that "
             "repeat an earlier one or are held out.",

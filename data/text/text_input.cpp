@@ -31,11 +31,13 @@ File opened(const TextFile& file) {
 
 }  // namespace
 
-TextInput::TextInput(const TextFile& file) : TextInput(file.name(), opened(file)) {}
+TextInput::TextInput(const TextFile& file, int64_t most_line_bytes)
+    : TextInput(file.name(), opened(file), most_line_bytes) {}
 
-TextInput TextInput::standard_input() { return {"standard input", standard_input_file()}; }
+TextInput TextInput::standard_input() { return {"standard input", standard_input_file(), kMaxLineBytes}; }
 
-TextInput::TextInput(fs::path name, File file) : path_(std::move(name)), buffer_(kReadAtOnce) {
+TextInput::TextInput(fs::path name, File file, int64_t most_line_bytes)
+    : path_(std::move(name)), most_line_bytes_(static_cast<size_t>(most_line_bytes)), buffer_(kReadAtOnce) {
   stream_ = std::make_unique<Stream>(std::move(file));
   try {
     stream_->decoder = make_decoder(stream_->bytes, path_);
@@ -78,6 +80,7 @@ bool TextInput::next_line(std::string_view& line) {
     const size_t end = pending_.find('\n');
     if (end == std::string_view::npos) {
       carried_ += pending_;
+      if (carried_.size() > most_line_bytes_) throw too_long(path_, line_ + 1, static_cast<int64_t>(most_line_bytes_));
       pending_.remove_prefix(pending_.size());
       continue;
     }
@@ -108,6 +111,11 @@ void TextInput::read_rest(std::string& into) {
 }
 
 uint64_t TextInput::consumed() const { return stream_->bytes.taken(); }
+
+DataError too_long(const fs::path& path, int64_t line, int64_t most_bytes) {
+  return DataError(fmt::format("{}:{}: a record of more than {} bytes", path.string(), line, most_bytes),
+                   "is it text with line ends, and data.document_delimiter right? If so, raise data.max_record_bytes");
+}
 
 uint64_t TextInput::checksum() const { return stream_->bytes.checksum(); }
 

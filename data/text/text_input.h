@@ -6,18 +6,22 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "data/text/text_file.h"
 
 namespace weft {
+
+inline constexpr int64_t kMaxLineBytes = int64_t{1} << 30;  // unless a job says so
 
 // The text of one file as it streams in, decompressed if its first bytes are those of gzip (several members, too) or,
 // if weft is built with it, of zstd.
 //  - A truncated or damaged file is a DataError, and so is a file compressed in another way, or only named *.gz or
 //  *.zst.
+//  - A line of more than `most_line_bytes` is a DataError: a small compressed file may hold one that fills all memory.
 //  - A byte order mark of UTF-8 at the beginning is left out. Other bytes pass as they are.
 class TextInput {
  public:
-  explicit TextInput(const TextFile& file);
+  explicit TextInput(const TextFile& file, int64_t most_line_bytes = kMaxLineBytes);
   // Reads the rest of standard input; each line is returned as soon as it has arrived.
   static TextInput standard_input();
   ~TextInput();
@@ -37,11 +41,12 @@ class TextInput {
 
  private:
   struct Stream;
-  TextInput(fs::path name, File file);
+  TextInput(fs::path name, File file, int64_t most_line_bytes);
   bool fill();       // replaces the content of buffer_
   bool fill_more();  // appends to buffer_
 
   fs::path path_;
+  size_t most_line_bytes_;
   std::unique_ptr<Stream> stream_;
   std::vector<char> buffer_;
   size_t filled_ = 0;
@@ -50,5 +55,8 @@ class TextInput {
   int64_t line_ = 0;
   int64_t newlines_ = 0;  // line ends in all buffers before this one
 };
+
+// The error of a record that is longer than a reader takes; it begins at that line.
+DataError too_long(const fs::path& path, int64_t line, int64_t most_bytes);
 
 }  // namespace weft

@@ -9,6 +9,7 @@ BlockReader::BlockReader(const DataConfig& config, TextFiles files, BadRecords& 
                          std::unique_ptr<const RecordRule> rule)
     : rule_(std::move(rule)),
       skip_bad_(config.bad_records == BadRecordPolicy::Skip),
+      most_record_bytes_(config.max_record_bytes),
       blocks_(config, std::move(files), *rule_),
       bad_(bad),
       workers_(threads, [this](const TextBlock& block) { return parse(block); }) {}
@@ -50,6 +51,9 @@ ParsedBlock BlockReader::parse(const TextBlock& block) const {
     TextRecord record{.file = block.file, .target_file = block.target_file};
     try {
       if (!next(record)) return parsed;
+      if (std::ssize(record.source) + std::ssize(record.target) > most_record_bytes_) {
+        throw too_long(*record.file, record.line, most_record_bytes_);
+      }
       refuse_nul(record);
       parsed.records.push_back(std::move(record));
     } catch (const BadRecordError& error) {

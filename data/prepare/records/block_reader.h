@@ -33,6 +33,7 @@ class BlockReader : public RecordReader {
 
   const std::unique_ptr<const RecordRule> rule_;
   const bool skip_bad_;
+  const int64_t most_record_bytes_;
   TextBlocks blocks_;
   BadRecords& bad_;
   OrderedWorkers<TextBlock, ParsedBlock> workers_;

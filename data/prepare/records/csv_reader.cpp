@@ -27,7 +27,8 @@ struct CsvField {
 class CsvFile {
  public:
   // The first `skip_lines` lines stand before the names of the columns.
-  CsvFile(const TextFile& file, int64_t skip_lines) : input_(file) {
+  CsvFile(const TextFile& file, int64_t skip_lines, int64_t most_bytes)
+      : input_(file, most_bytes), most_record_bytes_(most_bytes) {
     std::string_view line;
     for (int64_t i = 0; i < skip_lines && input_.next_line(line); ++i) continue;
     line_ = input_.line() + 1;
@@ -36,7 +37,7 @@ class CsvFile {
   // Reads a record; false at the end. BadRecordError with its place, after which the next record can be read.
   bool next(std::vector<CsvField>& fields) {
     while (!at_end()) {
-      record_line_ = line_;
+      record_line_ = line_, record_bytes_ = 0;
       try {
         if (read_record(fields)) return true;
       } catch (const BadRecordError& error) {
@@ -74,7 +75,9 @@ class CsvFile {
       line_ += std::count(buffer_.begin() + static_cast<ptrdiff_t>(at_), buffer_.begin() + static_cast<ptrdiff_t>(end),
                           '\n');
       text.append(buffer_, at_, end - at_);
+      record_bytes_ += static_cast<int64_t>(end - at_);
       at_ = end;
+      if (record_bytes_ > most_record_bytes_) throw too_long(input_.path(), record_line_, most_record_bytes_);
       if (end < buffer_.size()) return;
     }
   }
@@ -91,6 +94,7 @@ class CsvFile {
     do {
       if (fields.size() == count) fields.emplace_back();
       quoted = read_field(fields[count++]);
+      record_bytes_ += sizeof(CsvField);  // a line of nothing but commas takes memory, too
     } while (take(','));
     fields.resize(count);
     take('\n');
@@ -123,6 +127,7 @@ class CsvFile {
   }
 
   TextInput input_;
+  int64_t most_record_bytes_, record_bytes_ = 0;
   std::string buffer_;
   size_t at_ = 0;
   int64_t line_ = 1;  // line of the byte at at_
@@ -133,7 +138,11 @@ class CsvFile {
 class CsvReader : public RecordReader {
  public:
   CsvReader(const DataConfig& config, TextFiles files, BadRecords& bad)
-      : files_(std::move(files.source)), column_name_(config.json_field), skip_lines_(config.skip_lines), bad_(bad) {}
+      : files_(std::move(files.source)),
+        column_name_(config.json_field),
+        skip_lines_(config.skip_lines),
+        most_record_bytes_(config.max_record_bytes),
+        bad_(bad) {}
 
   bool next(TextRecord& record) override {
     while (file_ || open_file()) {
@@ -158,7 +167,7 @@ class CsvReader : public RecordReader {
     for (; checksums_.size() < files_.size(); close_file()) {
       const TextFile& file = files_[checksums_.size()];
       path_ = std::make_shared<const fs::path>(file.name());
-      file_.emplace(file, skip_lines_);
+      file_.emplace(file, skip_lines_, most_record_bytes_);
       if (read_header()) return true;
     }
     return false;
@@ -216,7 +225,7 @@ class CsvReader : public RecordReader {
 
   const std::vector<TextFile> files_;
   const std::string column_name_;
-  const int64_t skip_lines_;
+  const int64_t skip_lines_, most_record_bytes_;
   BadRecords& bad_;
   std::optional<CsvFile> file_;  // the file being read
   std::shared_ptr<const fs::path> path_;

@@ -14,8 +14,17 @@ int64_t count_lines(std::string_view text) {
   return std::count(text.begin(), text.end(), '\n') + (!text.empty() && !text.ends_with('\n') ? 1 : 0);
 }
 
-// Moves the first `lines` of the carried text and the input into `text`; returns the number of lines moved.
-int64_t take_lines(TextInput& input, std::string& carried, int64_t lines, std::string& text) {
+// The rest of a file: text that was read and not used, and what follows it.
+struct Rest {
+  TextInput& input;
+  std::string& carried;
+  int64_t lines_before;
+  int64_t most_line_bytes;
+};
+
+// Moves the first `lines` of the rest into `text`; returns the number of lines moved.
+int64_t take_lines(const Rest& rest, int64_t lines, std::string& text) {
+  std::string& carried = rest.carried;
   text.clear();
   int64_t taken = 0;
   do {
@@ -27,7 +36,10 @@ int64_t take_lines(TextInput& input, std::string& carried, int64_t lines, std::s
     }
     text.append(carried, 0, at);
     carried.erase(0, at);
-  } while (taken < lines && input.read_some(carried));
+    if (taken < lines && std::ssize(carried) > rest.most_line_bytes) {
+      throw too_long(rest.input.path(), rest.lines_before + taken + 1, rest.most_line_bytes);
+    }
+  } while (taken < lines && rest.input.read_some(carried));
   if (taken < lines && !carried.empty()) {  // the last line of the file, without an end
     text += std::exchange(carried, {});
     ++taken;
@@ -35,12 +47,12 @@ int64_t take_lines(TextInput& input, std::string& carried, int64_t lines, std::s
   return taken;
 }
 
-int64_t count_lines_left(TextInput& input, std::string& carried) {
+// The number of lines that the whole file has.
+int64_t count_all_lines(Rest rest) {
   constexpr int64_t kMany = 10'000;
-  int64_t lines = 0;
   std::string text;
-  while (const int64_t taken = take_lines(input, carried, kMany, text)) lines += taken;
-  return lines;
+  while (const int64_t taken = take_lines(rest, kMany, text)) rest.lines_before += taken;
+  return rest.lines_before;
 }
 
 }  // namespace
@@ -49,6 +61,7 @@ TextBlocks::TextBlocks(const DataConfig& config, TextFiles files, const RecordRu
     : files_(std::move(files)),
       paired_(config.format == TextFormat::Parallel),
       skip_lines_(config.skip_lines),
+      most_record_bytes_(config.max_record_bytes),
       rule_(rule) {}
 
 bool TextBlocks::next(TextBlock& block) {
@@ -68,7 +81,7 @@ bool TextBlocks::next(TextBlock& block) {
 bool TextBlocks::advance() {
   if (index_ == files_.source.size()) return false;
   const auto open = [this](std::optional<TextInput>& input, const TextFile& file) {
-    input.emplace(file);
+    input.emplace(file, most_record_bytes_);
     std::string_view line;
     for (int64_t i = 0; i < skip_lines_ && input->next_line(line); ++i) continue;
     return std::make_shared<const fs::path>(file.name());
@@ -83,14 +96,16 @@ bool TextBlocks::advance() {
 // Takes the next block of the file; false if it is the last one.
 bool TextBlocks::take_block(std::string& text) {
   text = std::exchange(carried_, {});
-  for (size_t least = kBlockBytes; source_->read_some(text);) {
+  const auto most = static_cast<size_t>(most_record_bytes_);
+  for (size_t least = std::min(kBlockBytes, most + 1); source_->read_some(text);) {
     if (text.size() < least) continue;
     if (const size_t whole = rule_.whole_records(text); whole > 0) {
       carried_.assign(text, whole);
       text.resize(whole);
       return true;
     }
-    least = 2 * text.size();
+    if (text.size() > most) throw too_long(*source_path_, lines_ + 1, most_record_bytes_);
+    least = std::min(2 * text.size(), most + 1);
   }
   return false;
 }
@@ -98,13 +113,16 @@ bool TextBlocks::take_block(std::string& text) {
 void TextBlocks::take_partner(TextBlock& block) {
   const int64_t lines = count_lines(block.text);
   lines_ = block.lines_before + lines;
-  const int64_t taken = take_lines(*target_, target_carried_, lines, block.target);
-  if (taken < lines) refuse_unequal(lines_ + count_lines_left(*source_, carried_), block.lines_before + taken);
+  const int64_t taken =
+      take_lines({*target_, target_carried_, block.lines_before, most_record_bytes_}, lines, block.target);
+  if (taken == lines) return;
+  refuse_unequal(count_all_lines({*source_, carried_, lines_, most_record_bytes_}), block.lines_before + taken);
 }
 
 void TextBlocks::finish_files() {
   if (paired_) {
-    if (const int64_t more = count_lines_left(*target_, target_carried_)) refuse_unequal(lines_, lines_ + more);
+    const int64_t target_lines = count_all_lines({*target_, target_carried_, lines_, most_record_bytes_});
+    if (target_lines > lines_) refuse_unequal(lines_, target_lines);
     finished_ += files_.target[index_ - 1].size();
     target_checksums_.push_back(target_->checksum());
     target_.reset();

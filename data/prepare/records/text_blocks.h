@@ -51,6 +51,7 @@ class TextBlocks {
   TextFiles files_;
   bool paired_;
   int64_t skip_lines_;
+  int64_t most_record_bytes_;
   const RecordRule& rule_;
   size_t index_ = 0;
   std::optional<TextInput> source_, target_;

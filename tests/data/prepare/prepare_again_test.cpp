@@ -97,6 +97,7 @@ TEST_F(PrepareAgain, AKeyThatCameLaterCountsAsItsDefault) {
 TEST_F(PrepareAgain, AcceptedDifferencesChangeNothing) {
   data_.max_unknown_fraction = 0.9;
   data_.max_bad_fraction = 0.9;
+  data_.max_record_bytes = 1000;
   EXPECT_TRUE(again().already_prepared);
 }
 
