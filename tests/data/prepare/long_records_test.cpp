@@ -46,7 +46,7 @@ class LongRecords : public testing::Test {
   const Scratch scratch_;
 };
 
-TEST_F(LongRecords, OfEveryFormatAreNamedBeforeTheyAreRead) {
+TEST_F(LongRecords, AreNamedInEveryFormatBeforeTheyAreRead) {
   const std::string expected = ":3: a record of more than 300000 bytes [";
   for (const TextFormat format : {TextFormat::Text, TextFormat::Jsonl, TextFormat::Tsv, TextFormat::PromptAnswer}) {
     EXPECT_THAT(error(config(format, endless("a\nb\n"))), HasSubstr("a.gz" + expected)) << enum_name(format);
@@ -57,7 +57,7 @@ TEST_F(LongRecords, OfEveryFormatAreNamedBeforeTheyAreRead) {
               HasSubstr("a.gz" + expected));
 }
 
-TEST_F(LongRecords, OfEveryDelimiterAreNamedBeforeTheyAreRead) {
+TEST_F(LongRecords, AreNamedWithEveryDelimiterBeforeTheyAreRead) {
   DataConfig data = config(TextFormat::Text, endless("a\n\n"));
   data.document_delimiter = DocumentDelimiter::BlankLine;
   EXPECT_THAT(error(data), HasSubstr("a.gz:3: a record of more than 300000 bytes"));
@@ -67,7 +67,7 @@ TEST_F(LongRecords, OfEveryDelimiterAreNamedBeforeTheyAreRead) {
   EXPECT_THAT(error(data), HasSubstr("a.gz:3: a record of more than 300000 bytes"));
 }
 
-TEST_F(LongRecords, OfEitherSideAreNamed) {
+TEST_F(LongRecords, AreNamedOnEitherSide) {
   DataConfig data = config(TextFormat::Parallel, "");
   const std::string lines = scratch_.write("b.txt", "a\nb\nc\n");
   data.train = {.source = {lines}, .target = {endless("a\nb\n")}};
