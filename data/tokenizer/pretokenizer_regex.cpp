@@ -35,7 +35,7 @@ constexpr uint32_t kUsualSteps = 1000;
 constexpr uint32_t kMostSteps = 1'000'000;
 constexpr size_t kSlowMatches = 32;          // in any text
 constexpr size_t kBytesForASlowMatch = 250;  // for each one more; a usual pattern takes up to four steps a byte
-constexpr size_t kPlaces = 256;              // bytes at which one call lets a match begin
+constexpr size_t kPlaces = 256;              // bytes at which a match may begin, for one call
 
 constexpr uint32_t kOptions = PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT;
 
@@ -67,14 +67,23 @@ class Search {
     pcre2_set_heap_limit(context_.get(), kHeapKibibytes);
   }
 
-  // PCRE2's result for a match that begins within kPlaces bytes of `from`.
+  // PCRE2's result for a match that begins within tried() bytes of `from`. PCRE2 does not say where a match has taken
+  // long, so fewer places are tried until there is one.
   int next(size_t from) {
-    pcre2_set_offset_limit(context_.get(), from + kPlaces - 1);
-    const int found = match(from, kUsualSteps);
-    if (found != PCRE2_ERROR_MATCHLIMIT || slow_left_ == 0) return found;
+    for (tried_ = places_;; tried_ /= 2) {
+      const int found = match(from, kUsualSteps);
+      if (found != PCRE2_ERROR_MATCHLIMIT) {
+        places_ = std::min(2 * tried_, kPlaces);
+        return found;
+      }
+      if (tried_ == 1) break;
+    }
+    places_ = 1;
+    if (slow_left_ == 0) return PCRE2_ERROR_MATCHLIMIT;
     --slow_left_;
     return match(from, kMostSteps);
   }
+  size_t tried() const { return tried_; }
 
   const PCRE2_SIZE* range() const { return pcre2_get_ovector_pointer(match_.get()); }
 
@@ -82,6 +91,7 @@ class Search {
   // The caller of split() has checked the UTF-8, once; PCRE2 would check all of it again at each call.
   int match(size_t from, uint32_t steps) {
     pcre2_set_match_limit(context_.get(), steps);
+    pcre2_set_offset_limit(context_.get(), from + tried_ - 1);
     return pcre2_match(code_, reinterpret_cast<PCRE2_SPTR>(text_.data()), text_.size(), from,
                        PCRE2_NO_UTF_CHECK | PCRE2_NOTEMPTY, match_.get(), context_.get());
   }
@@ -92,6 +102,7 @@ class Search {
   MatchContext context_;
   JitStack stack_;
   size_t slow_left_;
+  size_t places_ = kPlaces, tried_ = kPlaces;
 };
 
 // The first character of `text` that begins at `from` or later.
@@ -124,7 +135,7 @@ void Regex::split(std::string_view text, std::vector<std::string_view>& pretoken
   for (size_t from = 0; from < text.size();) {
     const int found = search.next(from);
     if (found == PCRE2_ERROR_NOMATCH) {
-      from = character_from(text, from + kPlaces);
+      from = character_from(text, from + search.tried());
       continue;
     }
     if (found < 0) {

@@ -18,7 +18,7 @@ constexpr int64_t kMost = 300'000;
 
 class LongRecords : public testing::Test {
  protected:
-  // A compressed file whose text goes on for four megabytes and whose end is missing: who reads to the end finds that.
+  // A compressed file whose text has four megabytes and no end: who reads to the end finds that.
   std::string endless(const std::string& beginning) {
     std::string path = write_gz(scratch_, "a.gz", beginning + std::string(4 << 20, 'a'));
     fs::resize_file(path, fs::file_size(path) - 8);
