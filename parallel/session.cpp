@@ -191,21 +191,26 @@ ExitCode Session::run(const std::function<ExitCode()>& body) {
   if (world_size_ == 1) return body();
   try {
     return body();
-  } catch (const Error& error) {
-    reserve_.reset();
-    fail(error.code(), describe(error));
   } catch (const std::exception& error) {
-    reserve_.reset();
-    fail(ExitCode::Internal, describe(error));
+    end(error);
   }
+}
+
+void Session::end(const std::exception& error) {
+  reserve_.reset();
+  const auto* ours = dynamic_cast<const Error*>(&error);
+  fail(ours ? ours->code() : ExitCode::Internal, describe(error));
 }
 
 void Session::fail(ExitCode code, const std::string& text) {
   // If several ranks fail, for one cause or one after another, only the first one reports; its exit ends the others.
   if (watchdog_ && !watchdog_->first_to_report()) std::this_thread::sleep_for(std::chrono::seconds(3));
-  log_error("{}{}", rank_ == 0 ? fmt::format("[rank 0 {}] ", host_name()) : "", text);
-  write_exit_file(static_cast<int>(code), fmt::format("rank {} on {}: {}", rank_, host_name(), text));
-  MpiEnvironment::abort(static_cast<int>(code));
+  const bool alone = world_size_ == 1;
+  log_error("{}{}", rank_ == 0 && !alone ? fmt::format("[rank 0 {}] ", host_name()) : "", text);
+  write_exit_file(static_cast<int>(code), alone ? text : fmt::format("rank {} on {}: {}", rank_, host_name(), text));
+  if (mpi_) MpiEnvironment::abort(static_cast<int>(code));
+  console().flush();
+  std::_Exit(static_cast<int>(code));
 }
 
 }  // namespace weft

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -35,6 +36,10 @@ class Session {
   // Runs the work of all ranks. An error of one of several ranks ends all ranks with its exit code and is printed once
   // per node, by the first rank that has an error and with the rank's name; a single rank throws it to the caller.
   ExitCode run(const std::function<ExitCode()>& body);
+
+  // Ends the process, and with it all ranks, with the error's message and exit code as run() does, and at once: nothing
+  // is destroyed, so that no thread is waited for.
+  [[noreturn]] void end(const std::exception& error);
 
   // Changes the watchdog's budgets, if there is one.
   void set_budgets(const PhaseBudgets& budgets);

@@ -157,6 +157,21 @@ void Trainer::note_beginning(const Beginning& beginning) const {
 }
 
 TrainResult Trainer::run(const ResumeChoice& resume, const StepObserver& after_step) {
+  try {
+    begin_and_train(resume, after_step);
+  } catch (const std::exception& error) {
+    tell_failure(error);
+    throw;
+  }
+  return result();
+}
+
+void Trainer::tell_failure(const std::exception& error) {
+  if (signals_.failed && !failure_told_) signals_.failed(error);
+  failure_told_ = true;
+}
+
+void Trainer::begin_and_train(const ResumeChoice& resume, const StepObserver& after_step) {
   begin(resume);
   const Heartbeat::Scope stepping(mesh_.heartbeat(), RunPhase::Step);
   mesh_.heartbeat().set_step(state_.step);
@@ -169,7 +184,6 @@ TrainResult Trainer::run(const ResumeChoice& resume, const StepObserver& after_s
                                                         state_.evaluations_since_best)
                                           : "");
   }
-  return result();
 }
 
 void Trainer::train(const StepObserver& after_step) {
@@ -210,6 +224,17 @@ std::optional<StepBatches> Trainer::next_of(Loader& loader) {
 
 bool Trainer::run_steps(const StepObserver& after_step) {
   Loader loader = make_loader(job_, mesh_, data_.plan, data_.reader, state_.position);
+  try {
+    return run_steps_of(loader, after_step);
+  } catch (const DivergenceError&) {
+    throw;  // told once the save under way is kept
+  } catch (const std::exception& error) {
+    tell_failure(error);
+    throw;
+  }
+}
+
+bool Trainer::run_steps_of(Loader& loader, const StepObserver& after_step) {
   double waited = 0;
   while (!end_.reached(state_) && !stop_) {
     const auto batches = next_of(loader);

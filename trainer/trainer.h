@@ -29,11 +29,14 @@ struct TrainResult {
   bool out_of_time = false;          // true if `exit` is Preempted because max_time is nearly up
 };
 
-// The functions through which a trainer reads signals from outside while it runs.
+// The functions through which a trainer and the program around it tell each other what happens while it runs.
 struct RunSignals {
   std::function<bool()> stop_asked = StopSignals::stop_asked;
   // Seconds since this start of the run began, for train.max_time. Empty: counted from the trainer's construction.
   std::function<double()> seconds;
+  // Called once with an error that ends the run, while everything still stands: destructors wait for threads, and a
+  // thread that reads or writes on a disk that does not answer would keep the error for itself.
+  std::function<void(const std::exception& error)> failed;
 };
 
 // Called on every rank after every step with the number of steps done, before the evaluation and save that are due
@@ -56,9 +59,12 @@ class Trainer {
   void note_beginning(const Beginning& beginning) const;
   void set_aside_later_than(const fs::path& checkpoint) const;
   TrainResult result() const;
+  void begin_and_train(const ResumeChoice& choice, const StepObserver& after_step);
+  void tell_failure(const std::exception& error);
   void train(const StepObserver& after_step);
   // Trains until the run reaches its end or is stopped (returns true), or has to roll back (returns false).
   bool run_steps(const StepObserver& after_step);
+  bool run_steps_of(Loader& loader, const StepObserver& after_step);
   std::optional<StepBatches> next_of(Loader& loader);
   void do_what_is_due();
   // `next`: the step after `batches`; null if it has not been read yet.
@@ -93,6 +99,7 @@ class Trainer {
   RunState state_;
   Saves saves_;
   AlgorithmsFile algorithms_file_;
+  bool failure_told_ = false;       // signals_.failed was called
   bool stop_ = false;               // some rank was asked to stop
   bool out_of_time_ = false;        // this rank's time was up when stop_ was set
   bool save_due_now_ = false;       // a save is due by rank 0's clock

@@ -39,7 +39,8 @@ ExitCode train(Session& session, const JobConfig& job, const std::vector<std::st
            counted(session.context().threads(), "thread"), enum_name(job.train.precision),
            describe_device(session.context().device(), job.device));
   Trainer trainer(session.context(), session.mesh(), job,
-                  {.version = weft_version(), .revision = git_revision(), .overrides = overrides});
+                  {.version = weft_version(), .revision = git_revision(), .overrides = overrides},
+                  {.failed = [&session](const std::exception& error) { session.end(error); }});
   const ParameterRegistry& parameters = trainer.model().parameters();
   int64_t trained = 0;
   for (const auto& p : parameters.parameters()) trained += p->spec().frozen ? 0 : p->spec().shape.elements();
