@@ -30,11 +30,13 @@ uint64_t from_halves(const double* halves) {
 
 }  // namespace
 
-CheckpointWriter::CheckpointWriter(fs::path directory, Context& context, Communicator& world)
+CheckpointWriter::CheckpointWriter(fs::path directory, Context& context, Communicator& world,
+                                   std::chrono::milliseconds patience)
     : directory_(std::move(directory)),
       context_(context),
       world_(world),
-      host_(std::make_shared<MemoryPool>(snapshot_memory(context))) {}
+      host_(std::make_shared<MemoryPool>(snapshot_memory(context))),
+      patience_(patience) {}
 
 CheckpointWriter::~CheckpointWriter() { cancelled_ = true; }
 
@@ -235,20 +237,19 @@ void CheckpointWriter::end() {
 // Waits a second at most, so that a rank that waits for others still beats. A rank whose own disk makes no progress for
 // long stops beating, so that its watchdog and those of the ranks that wait for it notice.
 void CheckpointWriter::wait_for_job() {
-  constexpr std::chrono::milliseconds kPoll{1000};
-  constexpr int kPatience = 60;
+  const auto poll = std::min(patience_, std::chrono::milliseconds(1000));
   if (phase_ == Phase::Committing && world_.rank() != 0) return;
   const uint64_t before = pieces_;
-  if (job_.wait_for(kPoll) || pieces_ != before) {
-    still_ = 0;
-  } else if (++still_ > kPatience) {
+  if (job_.wait_for(poll) || pieces_ != before) {
+    still_ = {};
+  } else if ((still_ += poll) > patience_) {
     job_.wait();
   }
 }
 
 SavedCheckpoint CheckpointWriter::finish() {
   require<InternalError>(busy(), "no save is under way");
-  still_ = 0;
+  still_ = {};
   for (;;) {
     wait_for_job();
     const SaveStates mine = states();

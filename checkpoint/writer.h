@@ -34,7 +34,9 @@ struct SavedCheckpoint {
 // abandons a save under way after the current piece.
 class CheckpointWriter {
  public:
-  CheckpointWriter(fs::path directory, Context& context, Communicator& world);
+  // `patience`: how long finish() waits for a disk that takes nothing before it counts as no progress.
+  CheckpointWriter(fs::path directory, Context& context, Communicator& world,
+                   std::chrono::milliseconds patience = std::chrono::minutes(1));
   ~CheckpointWriter();
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
@@ -90,8 +92,9 @@ class CheckpointWriter {
   SavedCheckpoint saved_;  // set on rank 0 once the checkpoint is committed
   std::atomic<bool> cancelled_{false};
   std::atomic<uint64_t> pieces_{0};  // pieces written by the job so far
-  int still_ = 0;                    // seconds in which finish() saw no new piece
-  BackgroundJob job_;                // destroyed first
+  const std::chrono::milliseconds patience_;
+  std::chrono::milliseconds still_{0};  // for which finish() has seen no new piece
+  BackgroundJob job_;                   // destroyed first
 };
 
 }  // namespace weft

@@ -56,8 +56,8 @@ class HeldDisk {
 
 // A rank with a model and its checkpoint writer.
 struct SavingRank {
-  SavingRank(Mesh& mesh, const fs::path& directory)
-      : registry(context, mesh), writer(directory, context, mesh.world()) {
+  SavingRank(Mesh& mesh, const fs::path& directory, std::chrono::milliseconds patience = std::chrono::minutes(1))
+      : registry(context, mesh), writer(directory, context, mesh.world(), patience) {
     declare(registry);
     registry.initialise(5);
   }
@@ -130,6 +130,36 @@ TEST_F(SaveBeside, AllRanksFinishTogether) {
       EXPECT_TRUE(has_manifest(checkpoint_path(directory_, step)));
       mesh.world().barrier();
     }
+  });
+}
+
+// A rank that waits for its disk beats, so that a slow disk is no hang; once the disk has taken nothing for long, the
+// rank is as still as its disk.
+TEST_F(SaveBeside, ADiskThatTakesNothingStopsTheHeartbeat) {
+  run_in_process({2, 1}, [&](Mesh& mesh, int rank) {
+    SavingRank me(mesh, directory_, std::chrono::milliseconds(100));
+    std::optional<HeldDisk> disk;
+    if (rank == 1) disk.emplace(me.context);
+    me.start(4);
+    std::thread watcher;
+    if (disk) {
+      disk->await_someone();
+      watcher = std::thread([&] {
+        const auto beats = [&] { return mesh.heartbeat().read().progress_count; };
+        bool still = false;
+        for (int i = 0; i < 50 && !still; ++i) {
+          const uint64_t before = beats();
+          std::this_thread::sleep_for(std::chrono::milliseconds(400));
+          still = beats() == before;
+        }
+        EXPECT_TRUE(still) << "the rank beats while nothing is written";
+        disk->release();
+      });
+    }
+    EXPECT_EQ(me.writer.finish().path, checkpoint_path(directory_, 4));
+    if (watcher.joinable()) watcher.join();
+    mesh.world().barrier();
+    if (rank == 1) me.context.on_progress({});
   });
 }
 
