@@ -2,14 +2,11 @@
 #include "base/files/new_directory.h"
 
 #include <gmock/gmock.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 
-#include <cstddef>
+#include <cerrno>
 
 #include "tests/support/error_of.h"
+#include "tests/support/refused_calls.h"
 #include "tests/support/scratch.h"
 #include "tests/support/small_disk.h"
 
@@ -118,22 +115,10 @@ TEST(NewDirectory, ReplacesNothing) {
   expect_nothing_replaced(scratch.path());
 }
 
-// Makes renameat2 fail in this process as it does on a file system that cannot rename without replacing.
-bool refuse_renameat2() {
-  sock_filter lines[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_renameat2, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  const sock_fprog program{.len = std::size(lines), .filter = lines};
-  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
-
 TEST(NewDirectory, ReplacesNothingIfTheFileSystemCannotGuaranteeIt) {
   const Scratch scratch;
   const auto result = in_child([&] {
-    EXPECT_TRUE(refuse_renameat2());
+    EXPECT_TRUE(refuse({.call = __NR_renameat2, .error = EINVAL}));
     expect_nothing_replaced(scratch.path());
     make(scratch / "out");
     EXPECT_EQ(read_file(scratch / "out/content"), "x");
