@@ -7,7 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <thread>
+#include <vector>
 
 #include "base/log.h"
 #include "tests/support/error_of.h"
@@ -133,6 +135,27 @@ TEST(RunLock, ADirectoryThatWasRenamedIsNotMadeAgain) {
   EXPECT_FALSE(first->is_ours());
   first.reset();
   EXPECT_TRUE(second->is_ours());
+}
+
+// An owner removes the file of its lock while others have just opened it: each of them sees that the file has lost its
+// name, since another may already hold a new one.
+TEST(RunLock, TwoWaitersNeverOwnTheDirectoryTogether) {
+  const Scratch scratch;
+  std::atomic<int> owners{0}, most{0}, taken{0};
+  const auto wait_again_and_again = [&] {
+    while (taken < 3000) {
+      const auto lock = RunLock::try_take(scratch.path());
+      if (!lock) continue;
+      const int now = ++owners;
+      if (now > most) most = now;
+      std::this_thread::yield();
+      --owners, ++taken;
+    }
+  };
+  std::vector<std::thread> waiters;
+  for (int i = 0; i < 3; ++i) waiters.emplace_back(wait_again_and_again);
+  for (std::thread& waiter : waiters) waiter.join();
+  EXPECT_EQ(most, 1);
 }
 
 TEST(RunLock, ASecondRunWaitsForTheFirst) {
