@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Breaks a scratch copy of weft in many places that it draws from the code itself, and counts what tests notice.
+
+    breakages.py SCRATCH [--count N] [--seed S] [--tests NAME...] [--folders FOLDER...] [--seconds S]
+    breakages.py SCRATCH --list
+
+A breakage leaves a statement out, negates a condition, drops a throw, or swaps two neighbouring calls. All of them are
+compiled at once, each behind a switch that the environment variable WEFT_BREAK sets when a test begins: one build serves
+them all. Those that do not compile are taken back. Each test program runs once unbroken; then, for each breakage, one
+program after another until one fails, or takes longer than S times as long as it may. SCRATCH keeps the copy of the last
+commit and breakages.json, which is written after every breakage: the same command resumes. --list prints the breakages
+that would be made. The patches beside this program break promises that somebody has written down; these breakages ask
+what nobody has thought of, so most of those that no test notices are to be read, and some change nothing that matters.
+"""
+
+import argparse
+import collections
+import json
+import os
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import time
+
+FOLDERS = ("base/files.cpp", "base/new_directory.cpp", "base/direct_file.cpp", "checkpoint", "parallel", "trainer")
+TESTS = ("base_test", "checkpoint_test", "parallel_test", "parity_test", "trainer_test")
+REACH = 4  # lines below a breakage in which the compiler may report it
+BUILDS = 8  # builds, each without the breakages that did not compile in the one before
+
+# A function-local static: no program has a global of this.
+SWITCH = """#pragma once
+#include <cstdlib>
+inline bool weft_break(int number) {
+  static const int active = [] {
+    const char* text = std::getenv("WEFT_BREAK");
+    return text ? std::atoi(text) : 0;
+  }();
+  return active == number;
+}
+"""
+
+NO_STATEMENT = re.compile(
+    r"(return|throw|using|const|constexpr|auto|static|static_assert|struct|class|enum|typedef|case|default|break|continue|"
+    r"goto|delete|if|for|while|do|else|namespace|template|friend|public|private|protected|extern|explicit|virtual)\b")
+# A call or an assignment whose left side has no space, as a declaration has.
+STATEMENT = re.compile(r"(\+\+|--)?[\w:.>()\[\]*-]+(\s(=|[-+*/%|&^]=|<<=|>>=)\s.+)?;")
+CONDITION = re.compile(r"(\s*(?:\} else )?if )\((.*)\) (\{|throw .*;|throw_\w+\(.*\);|return.*;|continue;|break;|[\w:.>-]+\(.*\);)")
+
+
+def skeleton(text):
+    """The text without the contents of literals, brackets and template arguments; None if its brackets do not match."""
+    text = re.sub(r"'(\\.|[^'\\])'", "0", re.sub(r'"(\\.|[^"\\])*"', '""', text))
+    text = re.sub(r"(?<=\w)<[\w:, ]+>", "", text)
+    for opened, closed in ("()", "[]", "{}"):
+        if text.count(opened) != text.count(closed):
+            return None
+    before = None
+    while before != text:
+        before = text
+        text = re.sub(r"\([^()\[\]{}]+\)", "()", re.sub(r"\[[^()\[\]{}]+\]", "[]", re.sub(r"\{[^()\[\]{}]+\}", "{}", text)))
+    return text
+
+
+def begins_anew(lines, i):
+    """Whether the line before line i has ended a statement or begun a block."""
+    before = next((line.strip() for line in reversed(lines[:i]) if line.strip()), "")
+    return before.startswith("//") or re.sub(r"\s*//.*", "", before).endswith((";", "{", "}"))
+
+
+def is_call(code):
+    return skeleton(code).endswith("();")
+
+
+def is_statement(lines, i):
+    """Whether line i is one whole statement, which can be left out."""
+    text = lines[i].strip()
+    if not lines[i].startswith("  ") or "//" in text or NO_STATEMENT.match(text) or not text.endswith(";"):
+        return False
+    if not begins_anew(lines, i):
+        return False
+    bones = skeleton(text)
+    return bones is not None and STATEMENT.fullmatch(bones) is not None and re.search(r"\(\)|=|\+\+|--", bones) is not None
+
+
+def is_condition(text):
+    return not re.search(r";|^\s*(const|auto|std::optional)\b|(^|[^=!<>])=([^=]|$)", text) and skeleton(f"({text})") == "()"
+
+
+def candidates(text):
+    """Yields (kind, first line, {line: new text}), where @ stands for the breakage's number."""
+    lines = text.split("\n")
+    statements = {i for i in range(len(lines)) if is_statement(lines, i)}
+    for i, line in enumerate(lines):
+        indent = line[:len(line) - len(line.lstrip())]
+        code = line.strip()
+        if i in statements:
+            yield "left out", i, {i: f"{indent}if (!weft_break(@)) {{ {code} }}"}
+            following = lines[i + 1].strip() if i + 1 in statements else code
+            if following != code and is_call(code) and is_call(following):
+                yield "swapped", i, {i: f"{indent}if (!weft_break(@)) {{ {code} }} else {{ {following} }}",
+                                     i + 1: f"{indent}if (!weft_break(@)) {{ {following} }} else {{ {code} }}"}
+        elif re.fullmatch(r"throw [^/]*;", code) and skeleton(code) and begins_anew(lines, i):
+            yield "not thrown", i, {i: f"{indent}if (!weft_break(@)) {code}"}
+        condition = CONDITION.fullmatch(re.sub(r"\s*//.*", "", line))
+        if condition and is_condition(condition[2]):
+            head, what, then = condition.groups()
+            if then.startswith("throw"):
+                yield "not thrown", i, {i: f"{head}(({what}) && !weft_break(@)) {then}"}
+            else:
+                yield "negated", i, {i: f"{head}(weft_break(@) != static_cast<bool>({what})) {then}"}
+
+
+def draw(root, folders, count, seed):
+    """The breakages, numbered from 1: no line has two."""
+    found = []
+    for folder in folders:
+        path = root / folder
+        for file in sorted(path.rglob("*.cpp")) if path.is_dir() else [path]:
+            name = str(file.relative_to(root))
+            if "/nccl/" in name:  # the copy is built without CUDA
+                continue
+            found += [(name, *rest) for rest in candidates(file.read_text())]
+    random.Random(seed).shuffle(found)
+    taken, drawn = set(), []
+    for name, kind, line, edits in found:
+        if len(drawn) == count:
+            break
+        places = {(name, at) for at in edits}
+        if not places & taken:
+            taken |= places
+            drawn.append({"number": len(drawn) + 1, "file": name, "line": line + 1, "kind": kind,
+                          "edits": {str(at): text for at, text in edits.items()}})
+    return drawn
+
+
+def write(root, tree, breakages):
+    """Writes the broken sources, where they differ from those of the last build."""
+    by_file = {one["file"]: {} for one in breakages}
+    for one in breakages:
+        if one.get("verdict") != "not compiled":
+            by_file[one["file"]].update({int(at): text.replace("@", str(one["number"])) for at, text in one["edits"].items()})
+    for name, edits in by_file.items():
+        lines = (root / name).read_text().split("\n")
+        for at, text in edits.items():
+            lines[at] = text
+        broken = "\n".join(lines)
+        if (tree / name).read_text() != broken:
+            (tree / name).write_text(broken)
+
+
+def build(original, tree, breakages, tests):
+    """Builds the tests; breakages in lines that the compiler refuses are taken back."""
+    for _ in range(BUILDS):
+        write(original, tree, breakages)
+        done = subprocess.run(["cmake", "--build", "build/cpu", "--target", *tests, "--", "-k", "0"], cwd=tree, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        if done.returncode == 0:
+            return
+        (tree.parent / "build.log").write_text(done.stdout)
+        refused = collections.defaultdict(list)
+        for path, line in re.findall(r"^(\S+?):(\d+):\d+: (?:fatal )?error:", done.stdout, re.MULTILINE):
+            refused[os.path.relpath((tree / "build/cpu" / path).resolve(), tree)].append(int(line))
+        # A function that ends without a value is reported where it ends.
+        bad = [one for one in breakages if "verdict" not in one and
+               any(0 <= line - int(at) - 1 <= REACH for at in one["edits"] for line in refused[one["file"]])]
+        if not bad:
+            break
+        for one in bad:
+            one["verdict"] = "not compiled"
+    sys.exit(f"the broken copy does not build: {tree.parent / 'build.log'}")
+
+
+def run(tree, test, number, seconds):
+    """Whether the test program passes while the breakage is active."""
+    binary = next(path for path in (tree / "build/cpu/tests").rglob(test) if path.is_file())
+    environment = dict(os.environ, WEFT_BREAK=str(number), OMP_NUM_THREADS="1")
+    with open(tree.parent / "test.log", "w", encoding="utf-8") as log:
+        program = subprocess.Popen([binary, "--gtest_brief=1", "--gtest_fail_fast"], cwd=binary.parent, env=environment,
+                                   stdout=log, stderr=log, start_new_session=True)
+        try:
+            return program.wait(timeout=seconds) == 0
+        except subprocess.TimeoutExpired:
+            os.killpg(program.pid, 9)
+            program.wait()
+            return False
+
+
+def report(breakages):
+    by_file = collections.defaultdict(collections.Counter)
+    for one in breakages:
+        if one["verdict"] != "not compiled":
+            by_file[one["file"]][one["verdict"].split()[0]] += 1
+    for name, counts in sorted(by_file.items()):
+        print(f"{counts['caught']:4} of {sum(counts.values()):4} caught  {name}")
+    for one in breakages:
+        if one["verdict"] == "survived":
+            text = next(iter(one["edits"].values())).strip().replace("@", str(one["number"]))
+            print(f"survived: {one['file']}:{one['line']}: {one['kind']}: {text}")
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("scratch", type=pathlib.Path, metavar="SCRATCH")
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--tests", nargs="+", default=TESTS, metavar="NAME")
+    parser.add_argument("--folders", nargs="+", default=FOLDERS, metavar="FOLDER")
+    parser.add_argument("--seconds", type=float, default=5, help="times that a test may take what it takes unbroken; 5")
+    parser.add_argument("--list", action="store_true")
+    return parser.parse_args()
+
+
+def main():
+    asked = parse()
+    root = pathlib.Path(__file__).resolve().parents[2]
+    if asked.list:
+        for one in draw(root, asked.folders, asked.count, asked.seed):
+            for at, text in one["edits"].items():
+                print(f"{one['file']}:{int(at) + 1}: {one['kind']}: {text.strip().replace('@', str(one['number']))}")
+        return
+    asked.scratch.mkdir(parents=True, exist_ok=True)
+    scratch = asked.scratch.resolve()
+    original, tree, kept = scratch / "original", scratch / "tree", scratch / "breakages.json"
+    if kept.exists():
+        breakages = json.loads(kept.read_text())
+    else:
+        for copy in (original, tree):
+            copy.mkdir()
+            archive = subprocess.run(["git", "-C", root, "archive", "HEAD"], stdout=subprocess.PIPE, check=True).stdout
+            subprocess.run(["tar", "-x", "-C", copy], input=archive, check=True)
+        (scratch / "weft_break.h").write_text(SWITCH)
+        subprocess.run(["cmake", "--preset", "cpu", "-DWEFT_CUDA=OFF", f"-DCMAKE_CXX_FLAGS=-include {scratch}/weft_break.h"],
+                       cwd=tree, stdout=subprocess.DEVNULL, check=True)
+        breakages = draw(original, asked.folders, asked.count, asked.seed)
+    build(original, tree, breakages, asked.tests)
+    limits = {}
+    for test in asked.tests:
+        began = time.monotonic()
+        if not run(tree, test, 0, 3600):
+            sys.exit(f"{test} does not pass unbroken: {scratch}/test.log")
+        limits[test] = 10 + asked.seconds * (time.monotonic() - began)
+    for one in breakages:
+        if "verdict" in one:
+            continue
+        caught = next((test for test in asked.tests if not run(tree, test, one["number"], limits[test])), None)
+        one["verdict"] = f"caught by {caught}" if caught else "survived"
+        print(f"{one['verdict']}: {one['file']}:{one['line']}: {one['kind']}", flush=True)
+        kept.write_text(json.dumps(breakages, indent=1))
+    report(breakages)
+
+
+if __name__ == "__main__":
+    main()
