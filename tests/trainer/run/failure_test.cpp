@@ -42,7 +42,7 @@ TEST(Failure, IsToldOnceAndWhileTheLoaderStillReads) {
   EXPECT_EQ(told.errors, std::vector<std::string>{"a step's error"});
 }
 
-TEST(Failure, OfTheBeginningIsToldToo) {
+TEST(Failure, IsToldAtTheBeginningToo) {
   const Scratch scratch;
   SmallRun run(scratch);
   Told told;
