@@ -131,15 +131,23 @@ Beginning Resume::begin(const ResumeChoice& choice) {
 }
 
 // Each node may have a copy of the dataset, and an old one somewhere: ranks that read different texts would take
-// different batches, without a word.
+// different batches, without a word, and of different validation texts each would compare its scores with others.
 void Resume::require_same_text() const {
+  require_same_text("training", data_.train.get());
+  // Ranks that lack this split take part: others may have it.
+  require_same_text("validation", data_.valid.get());
+}
+
+void Resume::require_same_text(const char* name, const Dataset* split) const {
   std::string mine;
-  for (const DatasetPart& part : data_.train->parts()) mine += hash_hex(part.content) + ' ';
+  if (split) {
+    for (const DatasetPart& part : split->parts()) mine += hash_hex(part.content) + ' ';
+  }
   Communicator& world = directory_.world();
   const bool same = agree(world, [&] { return mine; }) == mine;
   const std::string other = first_text(world, same ? "" : fmt::format("rank {} ({})", world.rank(), host_name()));
   if (other.empty()) return;
-  throw DataError(fmt::format("{} has another training text on {} than on rank 0", job_.data.directory, other),
+  throw DataError(fmt::format("{} has another {} text on {} than on rank 0", job_.data.directory, name, other),
                   "copy one prepared dataset to every node, or set data.directory to one that all nodes share");
 }
 

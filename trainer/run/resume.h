@@ -44,8 +44,9 @@ class Resume {
   Beginning begin(const ResumeChoice& choice);
 
  private:
-  // Throws DataError if the dataset of any rank holds another training text than rank 0's. Collective.
+  // Throws DataError if the dataset of any rank holds another training or validation text than rank 0's. Collective.
   void require_same_text() const;
+  void require_same_text(const char* name, const Dataset* split) const;  // of one split, null if this rank lacks it
   std::vector<fs::path> candidates(const ResumeChoice& choice);
   Beginning restore(const fs::path& path);
   void require_intact(const std::function<void()>& read) const;

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "parallel/local/in_process.h"
+#include "tests/support/error_of.h"
 #include "tests/trainer/fixture/small_run.h"
 #include "trainer/run/validation.h"
 
@@ -61,6 +63,24 @@ TEST_F(ChangedEvaluation, TextThatIsTheSameKeepsTheBest) {
   prepare_with_validation("the boats went by 7 boats\n");
   run_.job().log.every_steps = 2;
   EXPECT_EQ(best_when_ended_at(3), 1);
+}
+
+// A node's copy of the dataset may be an old one, prepared with another validation text or with none.
+TEST_F(ChangedEvaluation, ARankWithAnotherTextIsRefused) {
+  JobConfig other = run_.job();
+  for (const std::string text : {"by the 9000000000000000 went\n", ""}) {
+    other.data.directory = (scratch_ / ("other" + text.substr(0, 1))).string();
+    other.data.valid.files.clear();
+    if (!text.empty()) other.data.valid.files = {scratch_.write("other.txt", text)};
+    prepare(other.text());
+    run_in_process({.dp = 2}, [&](Mesh& mesh, int rank) {
+      Context context(Device{}, 1);
+      const std::string error =
+          error_of<DataError>([&] { Trainer(context, mesh, rank == 0 ? run_.job() : other).run({}); });
+      EXPECT_NE(error.find("has another validation text on rank 1 ("), std::string::npos) << error;
+    });
+    EXPECT_FALSE(fs::exists(run_.directory() / "metrics.jsonl"));
+  }
 }
 
 TEST_F(ChangedEvaluation, IdentityNamesWhatIsMeasured) {
