@@ -14,6 +14,10 @@ int64_t count_lines(std::string_view text) {
   return std::count(text.begin(), text.end(), '\n') + (!text.empty() && !text.ends_with('\n') ? 1 : 0);
 }
 
+// A block takes no more lines of a target that has this many bytes: beside short lines of the source, long ones could
+// fill any memory.
+constexpr size_t kEnoughOfTarget = 8 * kBlockBytes;
+
 // The rest of a file: text that was read and not used, and what follows it.
 struct Rest {
   TextInput& input;
@@ -22,7 +26,8 @@ struct Rest {
   int64_t most_line_bytes;
 };
 
-// Moves the first `lines` of the rest into `text`; returns the number of lines moved.
+// Moves the first `lines` of the rest into `text`, or fewer if it has kEnoughOfTarget then; returns the number of lines
+// moved.
 int64_t take_lines(const Rest& rest, int64_t lines, std::string& text) {
   std::string& carried = rest.carried;
   text.clear();
@@ -31,20 +36,19 @@ int64_t take_lines(const Rest& rest, int64_t lines, std::string& text) {
     size_t at = 0;
     for (; taken < lines && at < carried.size(); ++taken) {
       const size_t end = carried.find('\n', at);
-      if (end == std::string::npos) break;
+      if (text.size() + at >= kEnoughOfTarget || end == std::string::npos) break;
       at = end + 1;
     }
     text.append(carried, 0, at);
     carried.erase(0, at);
-    if (taken < lines && std::ssize(carried) > rest.most_line_bytes) {
+    if (taken == lines || text.size() >= kEnoughOfTarget) return taken;
+    if (std::ssize(carried) > rest.most_line_bytes) {
       throw too_long(rest.input.path(), rest.lines_before + taken + 1, rest.most_line_bytes);
     }
-  } while (taken < lines && rest.input.read_some(carried));
-  if (taken < lines && !carried.empty()) {  // the last line of the file, without an end
-    text += std::exchange(carried, {});
-    ++taken;
-  }
-  return taken;
+  } while (rest.input.read_some(carried));
+  if (carried.empty()) return taken;
+  text += std::exchange(carried, {});  // the last line of the file, without an end
+  return taken + 1;
 }
 
 // The number of lines that the whole file has.
@@ -66,11 +70,11 @@ TextBlocks::TextBlocks(const DataConfig& config, TextFiles files, const RecordRu
 
 bool TextBlocks::next(TextBlock& block) {
   while (source_ || advance()) {
-    const bool more = take_block(block.text);
+    bool more = take_block(block.text);
     block.file = source_path_, block.target_file = target_path_;
     block.lines_before = lines_;
     lines_ += std::count(block.text.begin(), block.text.end(), '\n');
-    if (paired_) take_partner(block);
+    if (paired_ && !take_partner(block)) more = true;
     if (!more) finish_files();
     block.consumed = consumed();
     if (!block.text.empty()) return true;
@@ -97,7 +101,8 @@ bool TextBlocks::advance() {
 bool TextBlocks::take_block(std::string& text) {
   text = std::exchange(carried_, {});
   const auto most = static_cast<size_t>(most_record_bytes_);
-  for (size_t least = std::min(kBlockBytes, most + 1); source_->read_some(text);) {
+  size_t least = std::min(kBlockBytes, most + 1);
+  do {
     if (text.size() < least) continue;
     if (const size_t whole = rule_.whole_records(text); whole > 0) {
       carried_.assign(text, whole);
@@ -106,17 +111,27 @@ bool TextBlocks::take_block(std::string& text) {
     }
     if (text.size() > most) throw too_long(*source_path_, lines_ + 1, most_record_bytes_);
     least = std::min(2 * text.size(), most + 1);
-  }
+  } while (source_->read_some(text));
   return false;
 }
 
-void TextBlocks::take_partner(TextBlock& block) {
+// Takes the lines that belong to the block's. False if the block keeps only the first of its lines, since those of the
+// target are so long; the others are carried.
+bool TextBlocks::take_partner(TextBlock& block) {
   const int64_t lines = count_lines(block.text);
   lines_ = block.lines_before + lines;
   const int64_t taken =
       take_lines({*target_, target_carried_, block.lines_before, most_record_bytes_}, lines, block.target);
-  if (taken == lines) return;
-  refuse_unequal(count_all_lines({*source_, carried_, lines_, most_record_bytes_}), block.lines_before + taken);
+  if (taken == lines) return true;
+  if (block.target.size() < kEnoughOfTarget) {
+    refuse_unequal(count_all_lines({*source_, carried_, lines_, most_record_bytes_}), block.lines_before + taken);
+  }
+  size_t kept = 0;
+  for (int64_t i = 0; i < taken; ++i) kept = block.text.find('\n', kept) + 1;
+  carried_.insert(0, block.text, kept);
+  block.text.resize(kept);
+  lines_ = block.lines_before + taken;
+  return false;
 }
 
 void TextBlocks::finish_files() {

@@ -44,7 +44,7 @@ class TextBlocks {
  private:
   bool advance();
   bool take_block(std::string& text);
-  void take_partner(TextBlock& block);
+  bool take_partner(TextBlock& block);
   void finish_files();
   [[noreturn]] void refuse_unequal(int64_t source_lines, int64_t target_lines) const;
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text that is cut into blocks has the records of the whole, wherever the cuts fall.
+#include "data/prepare/records/text_blocks.h"
+
 #include <gmock/gmock.h>
 
 #include <random>
@@ -32,6 +34,11 @@ Found read_all(const DataConfig& config, int threads) {
   EXPECT_EQ(reader->consumed(), total_bytes(resolve_files(config.train, config.format)));
   return found;
 }
+
+class WholeLines : public RecordRule {
+ public:
+  bool read(TextLines&, TextLines&, TextRecord&) const override { return false; }
+};
 
 class BlocksOfText : public testing::Test {
  protected:
@@ -73,6 +80,28 @@ TEST_F(BlocksOfText, LinesAndColumns) {
   const std::string error = error_of([&] { read_all(parallel, 3); });
   EXPECT_THAT(error, HasSubstr("a.src has 1003 lines, but"));
   EXPECT_THAT(error, HasSubstr("a.tgt has 1001: parallel files"));
+}
+
+// All of the source fits into one block, and its target does not.
+TEST_F(BlocksOfText, LongTargetsOfShortSourcesAreTakenInParts) {
+  Found expected;
+  std::string source, target;
+  for (int i = 0; i < 40; ++i) {
+    expected.sources.push_back(std::to_string(i)), expected.lines.push_back(i + 1);
+    expected.targets.emplace_back(700'000, static_cast<char>('a' + i % 26));
+    source += expected.sources.back() + "\n", target += expected.targets.back() + "\n";
+  }
+  DataConfig parallel{.format = TextFormat::Parallel};
+  parallel.train.source = {scratch_.write("a.src", source)}, parallel.train.target = {scratch_.write("a.tgt", target)};
+  expect(parallel, expected);
+  const WholeLines rule;
+  TextBlocks blocks(parallel, resolve_files(parallel.train, parallel.format), rule);
+  for (TextBlock block; blocks.next(block);) EXPECT_LT(block.target.size(), size_t{10} << 20);
+  scratch_.write("a.src", source + "one\ntwo");
+  EXPECT_THAT(error_of([&] { read_all(parallel, 3); }), HasSubstr("a.src has 42 lines, but"));
+  scratch_.write("a.src", source);
+  scratch_.write("a.tgt", target + "\n\nlast");
+  EXPECT_THAT(error_of([&] { read_all(parallel, 3); }), HasSubstr("a.tgt has 43: parallel files"));
 }
 
 TEST_F(BlocksOfText, Paragraphs) {
