@@ -157,8 +157,11 @@ void Trainer::note_beginning(const Beginning& beginning) const {
 }
 
 TrainResult Trainer::run(const ResumeChoice& resume, const StepObserver& after_step) {
+  begin(resume);
+  const Heartbeat::Scope stepping(mesh_.heartbeat(), RunPhase::Step);
+  mesh_.heartbeat().set_step(state_.step);
   try {
-    begin_and_train(resume, after_step);
+    train_if_not_done(after_step);
   } catch (const std::exception& error) {
     tell_failure(error);
     throw;
@@ -171,10 +174,7 @@ void Trainer::tell_failure(const std::exception& error) {
   failure_told_ = true;
 }
 
-void Trainer::begin_and_train(const ResumeChoice& resume, const StepObserver& after_step) {
-  begin(resume);
-  const Heartbeat::Scope stepping(mesh_.heartbeat(), RunPhase::Step);
-  mesh_.heartbeat().set_step(state_.step);
+void Trainer::train_if_not_done(const StepObserver& after_step) {
   if (!end_.reached(state_)) {
     train(after_step);
   } else {

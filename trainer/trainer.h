@@ -34,8 +34,9 @@ struct RunSignals {
   std::function<bool()> stop_asked = StopSignals::stop_asked;
   // Seconds since this start of the run began, for train.max_time. Empty: counted from the trainer's construction.
   std::function<double()> seconds;
-  // Called once with an error that ends the run, while everything still stands: destructors wait for threads, and a
-  // thread that reads or writes on a disk that does not answer would keep the error for itself.
+  // Called once with an error that ends the training, while everything still stands: destructors wait for threads, and
+  // a thread that reads or writes on a disk that does not answer would keep the error for itself. An error of the
+  // beginning is only thrown: there are no such threads yet, and what the start has made is removed again.
   std::function<void(const std::exception& error)> failed;
 };
 
@@ -59,7 +60,7 @@ class Trainer {
   void note_beginning(const Beginning& beginning) const;
   void set_aside_later_than(const fs::path& checkpoint) const;
   TrainResult result() const;
-  void begin_and_train(const ResumeChoice& choice, const StepObserver& after_step);
+  void train_if_not_done(const StepObserver& after_step);
   void tell_failure(const std::exception& error);
   void train(const StepObserver& after_step);
   // Trains until the run reaches its end or is stopped (returns true), or has to roll back (returns false).
