@@ -178,7 +178,7 @@ class Runs:
         return max(steps, default=0)
 
     def no_temporaries(self, run):
-        left = [str(path) for path in (self.scratch / run).rglob("*") if ".tmp" in path.name]
+        left = [str(path) for path in (self.scratch / run).rglob("*") if re.search(r"\.tmp|\.weft-", path.name)]
         if left:
             raise Lost(f"temporary files are left: {left}")
 
