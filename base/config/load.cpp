@@ -16,7 +16,7 @@ namespace {
 using Kind = ConfigValue::Kind;
 
 constexpr size_t kMaxFiles = 64;
-constexpr uint64_t kMaxBytes = uint64_t{16} << 20;  // of one file, which is written by hand
+constexpr uint64_t kMaxFileBytes = uint64_t{16} << 20;  // of one file, which is written by hand
 constexpr size_t kMaxPathParts = 32;
 
 // Sections are merged key by key; anything else is replaced.
@@ -64,7 +64,7 @@ class Loader {
     ConfigValue empty{.kind = Kind::Map, .location = {std::make_shared<const std::string>(path), 0, 0}};
     std::string text;
     try {
-      text = read_file(path, kMaxBytes);
+      text = read_file(path, kMaxFileBytes);
     } catch (const DataError& error) {
       const bool extended = from.source != nullptr;
       problems_.push_back({extended ? from : empty.location, fmt::format("cannot be read: {}", error.what())});
