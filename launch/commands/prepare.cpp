@@ -36,12 +36,14 @@ ExitCode prepare_job(const JobConfig& job, const PrepareOptions& given,
   return ExitCode::Done;
 }
 
-// Rank 0 beats a few times a second, except while it learns a tokenizer, which takes as long as it takes.
+// Rank 0 beats a few times a second, except while it compares its inputs with those of an earlier preparation and while
+// it learns a tokenizer: these take as long as they take.
 std::function<void(const PrepareProgress&)> watched_by(Session& session, const PhaseBudgets& budgets) {
-  return [&session, budgets](const PrepareProgress& p) {
-    PhaseBudgets now = budgets;
-    if (p.total_bytes == 0) now.init_seconds = 0;
-    session.set_budgets(now);
+  PhaseBudgets unlimited = budgets;
+  unlimited.init_seconds = 0;
+  session.set_budgets(unlimited);
+  return [&session, budgets, unlimited](const PrepareProgress& p) {
+    session.set_budgets(p.total_bytes == 0 ? unlimited : budgets);
     session.mesh().heartbeat().beat();
   };
 }

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "data/dataset/inspect.h"
+#include "data/prepare/output.h"
 #include "tests/data/prepare/fixture.h"
 #include "tests/support/error_of.h"
 

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "data/prepare/journal.h"
+#include "data/prepare/output.h"
 #include "tests/data/prepare/fixture.h"
 #include "tests/support/gzip.h"
 

@@ -143,7 +143,7 @@ TEST(RunLock, TwoWaitersNeverOwnTheDirectoryTogether) {
   const Scratch scratch;
   std::atomic<int> owners{0}, most{0}, taken{0};
   const auto wait_again_and_again = [&] {
-    while (taken < 3000) {
+    while (taken < 1000) {
       const auto lock = RunLock::try_take(scratch.path());
       if (!lock) continue;
       const int now = ++owners;

@@ -17,7 +17,7 @@ namespace {
 
 using namespace test;
 
-// Weights that are a hundred times what they should be while some steps are computed, each once, so that loss and
+// Weights that are a thousand times what they should be while some steps are computed, each once, so that loss and
 // gradient jump.
 class Jumps {
  public:
@@ -30,7 +30,7 @@ class Jumps {
     if (steps_.erase(step + 1) == 0) return;
     jump_ = step + 1;
     kept_.assign(w, w + weights_.elements());
-    for (size_t i = 0; i < kept_.size(); ++i) w[i] *= 100;
+    for (size_t i = 0; i < kept_.size(); ++i) w[i] *= 1000;
   }
 
  private:
@@ -43,7 +43,7 @@ class Jumps {
 // The run compares each step with the four before it.
 struct SpikyRun : testing::Test {
   SpikyRun() {
-    run.job().train.spikes = {.window = 4, .bound = 20};
+    run.job().train.spikes = {.window = 4, .bound = 100};
     run.job().train.max_nonfinite_steps = 2, run.job().train.max_steps = 12;
   }
 
@@ -108,15 +108,16 @@ TEST_F(SpikyRun, DivergesAfterTooManySpikes) {
       << said;
 }
 
+// Weights jump before the save that is due after the same step: that of step 6 is sound.
 TEST_F(SpikyRun, RollsBackAfterTooManySpikes) {
   run.job().train.on_divergence = OnDivergence::RollBack;
   for (const int ranks : {1, 2}) {
     fs::remove_all(run.directory());
-    train(ranks, {7, 8, 9});
+    train(ranks, {8, 9, 10});
     const auto events = read_metrics(run.directory(), "roll_back");
     ASSERT_EQ(events.size(), 1u) << ranks;
     EXPECT_EQ(events[0]["step"], 6);
-    EXPECT_EQ(events[0]["from_step"], 9);
+    EXPECT_EQ(events[0]["from_step"], 10);
     EXPECT_EQ(state_at(12).updates, 12);
   }
 }
