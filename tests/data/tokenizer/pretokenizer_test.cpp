@@ -149,10 +149,8 @@ TEST(Pretokenizer, ErrorsExplainWhatIsWrongWithAnExpression) {
 }
 
 TEST(Pretokenizer, RefusesEndlessMatchingThatEachMatchAloneWouldFinish) {
-  for (const std::string pattern : {"a*a*b|.", "a*a*b"}) {
-    EXPECT_THAT([&] { split(pattern, std::string(4000, 'a')); },
-                testing::ThrowsMessage<DataError>(testing::HasSubstr('"' + pattern + '"')));
-  }
+  EXPECT_THAT([] { split("a*a*b|.", std::string(4000, 'a')); },
+              testing::ThrowsMessage<DataError>(testing::HasSubstr("\"a*a*b|.\"")));
 }
 
 TEST(Pretokenizer, TakesLongRunsThatFewMatchesCover) {
