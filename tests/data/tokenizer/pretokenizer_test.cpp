@@ -32,7 +32,7 @@ TEST(UnicodeTables, ClassifyEveryCodePoint) {
     for (uint32_t c = block * 4096; c < (block + 1) * 4096; ++c) {
       hash = ids_hash(static_cast<uint64_t>(char_class(c)), hash);
     }
-    EXPECT_EQ(std::to_string(hash), blocks[block]) << "code points from " << block * 4096;
+    EXPECT_EQ(std::to_string(hash), blocks[block].get<std::string>()) << "code points from " << block * 4096;
   }
   EXPECT_EQ(char_class(0x110000), CharClass::Other);
 }
@@ -140,7 +140,7 @@ TEST(Pretokenizer, CutsSafely) {
 
 TEST(Pretokenizer, ErrorsExplainWhatIsWrongWithAnExpression) {
   try {
-    Pretokenizer("a(b");
+    const Pretokenizer refused("a(b");
     FAIL();
   } catch (const ConfigError& error) {
     EXPECT_NE(std::string(error.what()).find("\"a(b\""), std::string::npos) << error.what();
