@@ -28,6 +28,15 @@ bool is_named_by_weft(const std::string& entry, const std::string& prefix) {
          entry.find_first_not_of("0123456789abcdef", prefix.size()) == std::string::npos;
 }
 
+// A folder that is missing is told with the name that was asked for.
+void require_directory_of(const fs::path& name) {
+  struct stat info {};
+  if (::stat(directory_of(name).c_str(), &info) != 0) throw_errno("open", name);
+  if (S_ISDIR(info.st_mode)) return;
+  errno = ENOTDIR;
+  throw_errno("open", name);
+}
+
 bool has_this_name(int descriptor, const fs::path& path) {
   struct stat opened {
   }, named{};
@@ -70,6 +79,7 @@ File make(const fs::path& directory, const std::string& prefix) {
 
 NewFile::NewFile(fs::path name)
     : name_(std::move(name)), file_([&] {
+        require_directory_of(name_);
         remove_all_abandoned(directory_of(name_), prefix_of(name_));
         return make(name_.parent_path(), prefix_of(name_));
       }()) {}
