@@ -88,11 +88,12 @@ trap 'rm -rf "$scratch"' EXIT
 git -C "$root" archive HEAD | tar -x -C "$scratch"
 cd "$scratch"
 # A compiler cache has what the build beside this one compiled; without a cache, compiling only PTX is the fastest.
-architectures=80-virtual
-if command -v ccache >/dev/null; then
-  architectures=$(sed -n 's/^WEFT_CUDA_ARCHITECTURES:[A-Z]*=//p' "$root/build/cpu/CMakeCache.txt" 2>/dev/null) || true
+# It knows a file again only if the same files are compiled together.
+settings=(-DWEFT_CUDA_ARCHITECTURES=80-virtual)
+if command -v ccache >/dev/null && [[ -e $root/build/cpu/CMakeCache.txt ]]; then
+  mapfile -t settings < <(sed -nE 's/^(WEFT_(CUDA_ARCHITECTURES|UNITY):[A-Z]+=..*)/-D\1/p' "$root/build/cpu/CMakeCache.txt")
 fi
-cmake --preset cpu ${architectures:+"-DWEFT_CUDA_ARCHITECTURES=$architectures"} >configure.log
+cmake --preset cpu "${settings[@]}" >configure.log
 
 # run_test TARGET FILTER NAME: 0 passed, 1 failed, 2 did not build or ran no test.
 run_test() {
