@@ -39,6 +39,7 @@ FOREIGN = {
     "--use_fast_math": "an option of nvcc",
     "--hostfile": "an option of mpirun",
     "--constraint": "an option of sbatch",
+    "--time-format": "an option of dmesg",
     "device_function": "a name in an example of PTX",
 }
 # First parts of names that the sources put together from two parts.
