@@ -167,7 +167,7 @@ until_so "the evaluations end" evaluated
 for step in 3 6; do
   [[ -s runs/two_nodes/evaluations/step-0000000$step-valid.json ]] || fail "no evaluation of step $step"
 done
-matches "weft-evaluate-$array-2.log" 'has 2 checkpoints: there is no number 2'
+matches "weft-evaluate-$array-2.log" 'had 2 checkpoints without an evaluation: there is no number 2'
 echo "two nodes, evaluations: done"
 
 # A run on two nodes, one of which is drained: its job waits for another, is told to take one node, and resumes there with
