@@ -17,7 +17,7 @@ train() {
   LD_LIBRARY_PATH=$2 "$weft" train "$root/configs/sample/gpt.yaml" "${small[@]}" --set device=cuda --set run_dir="$1" \
     --set train.attention="$3" >log 2>&1 || fail "$1"
   losses=$(grep -oE '"(loss|grad_norm)":[^,}]*' "$1/metrics.jsonl")
-  said=$(grep -oE '(warning: )?attention: .*' log || true)
+  said=$(sed -nE 's/^[0-9T:Z-]+ ((warning: )?attention: .*)/\1/p' log)
   fingerprint=$(grep -ohE '"attention": ?"[^"]*"' "$1"/checkpoints/step-*/manifest.json | sort -u)
 }
 # falls_back NAME LIBRARIES REASON: expects weft's own kernels, their losses, and this reason.

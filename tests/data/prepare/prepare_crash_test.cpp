@@ -179,8 +179,8 @@ TEST_F(PrepareWithoutSpace, AFullFileSystemIsNamedWithAHint) {
   const std::string error = error_of([&] { make(data); });
   const bool left = fs::exists(data.directory);
   umount(small.c_str());
-  EXPECT_THAT(error, testing::AllOf(HasSubstr("No space left on device"), HasSubstr("small/out/.weft-preparation/train-0000"),
-                                    HasSubstr("free some space")));
+  EXPECT_THAT(error, testing::AllOf(HasSubstr("No space left on device"),
+                                    HasSubstr("small/out/.weft-preparation/train-0000"), HasSubstr("free some space")));
   EXPECT_FALSE(left);
 }
 
