@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <fmt/chrono.h>
-
 #include <chrono>
-#include <ctime>
 #include <string>
 
 namespace weft {
 
 // The wall time in UTC as ISO 8601 writes it, to the second: what the logs of a kernel or of Slurm are matched by.
-inline std::string utc_time() { return fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr))); }
+std::string utc_time();
 
 // Seconds of a clock that is never set back; only differences mean anything.
 inline double steady_seconds() {

@@ -171,6 +171,13 @@ void write_file_atomically(const fs::path& path, std::string_view bytes) {
   made.commit();
 }
 
+bool has_name(int descriptor, const fs::path& path) {
+  struct stat opened {
+  }, named{};
+  return ::fstat(descriptor, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 && opened.st_ino == named.st_ino &&
+         opened.st_dev == named.st_dev;
+}
+
 void sync_directory(const fs::path& directory) {
   const fs::path target = directory.empty() ? fs::path(".") : directory;
   const int descriptor = ::open(target.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

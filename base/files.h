@@ -58,6 +58,8 @@ void sync_directory(const fs::path& directory);
 void create_directories_durably(const fs::path& directory);
 // rename(2) and fsync of the parent directory.
 void rename_durably(const fs::path& from, const fs::path& to);
+// Whether this path names the open file itself: false once it was renamed, removed or replaced, and for a link to it.
+bool has_name(int descriptor, const fs::path& path);
 uint64_t free_bytes(const fs::path& directory);
 
 }  // namespace weft

@@ -37,13 +37,6 @@ void require_directory_of(const fs::path& name) {
   throw_errno("open", name);
 }
 
-bool has_this_name(int descriptor, const fs::path& path) {
-  struct stat opened {
-  }, named{};
-  return ::fstat(descriptor, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 && opened.st_ino == named.st_ino &&
-         opened.st_dev == named.st_dev;
-}
-
 // Removes a file that this user's killed process left. Its writer would hold a lock; where nothing can be locked,
 // nothing is removed.
 void remove_abandoned(const fs::path& path) {
@@ -51,7 +44,7 @@ void remove_abandoned(const fs::path& path) {
   if (::lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != ::geteuid()) return;
   const int descriptor = ::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (descriptor < 0) return;
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0 && has_this_name(descriptor, path)) ::unlink(path.c_str());
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0 && has_name(descriptor, path)) ::unlink(path.c_str());
   ::close(descriptor);
 }
 
@@ -71,7 +64,7 @@ File make(const fs::path& directory, const std::string& prefix) {
     if (std::error_code error; fs::exists(fs::symlink_status(path, error))) continue;
     File file(path, File::Mode::New);
     const bool taken = ::flock(file.descriptor(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    if (!taken && has_this_name(file.descriptor(), path)) return file;
+    if (!taken && has_name(file.descriptor(), path)) return file;
   }
 }
 
@@ -85,12 +78,12 @@ NewFile::NewFile(fs::path name)
       }()) {}
 
 NewFile::~NewFile() {
-  if (!committed_ && has_this_name(file_.descriptor(), file_.path())) ::unlink(file_.path().c_str());
+  if (!committed_ && has_name(file_.descriptor(), file_.path())) ::unlink(file_.path().c_str());
 }
 
 void NewFile::commit() {
   file_.sync();
-  require<DataError>(has_this_name(file_.descriptor(), file_.path()), "{}: another process removed {}", name_.string(),
+  require<DataError>(has_name(file_.descriptor(), file_.path()), "{}: another process removed {}", name_.string(),
                      file_.path().string());
   rename_durably(file_.path(), name_);
   committed_ = true;

@@ -53,8 +53,9 @@ ProcessorQuota processor_quota(const fs::path& root) {
   for (std::string line; std::getline(groups, line);) {
     std::istringstream parts(line);
     std::string number, controllers, path, controller;
-    if (!std::getline(parts, number, ':') || !std::getline(parts, controllers, ':') || !std::getline(parts, path))
+    if (!std::getline(parts, number, ':') || !std::getline(parts, controllers, ':') || !std::getline(parts, path)) {
       continue;
+    }
     if (number == "0" && controllers.empty()) {
       narrow(quota, mounts, path);
       narrow(quota, mounts / "unified", path);  // where both versions are in use

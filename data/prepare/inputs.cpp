@@ -80,8 +80,9 @@ uint64_t hash_file(const TextFile& file) { return file_checksum(File(file.place(
 
 // True for keys that bound what is accepted but change no output, and for keys of files whose content is compared.
 bool changes_nothing(const std::string& key, bool inputs_are_compared) {
-  if (key == "data.max_unknown_fraction" || key == "data.max_bad_fraction" || key == "data.max_record_bytes")
+  if (key == "data.max_unknown_fraction" || key == "data.max_bad_fraction" || key == "data.max_record_bytes") {
     return true;
+  }
   if (!inputs_are_compared) return false;
   static const std::regex kFiles(R"(data\.(train|valid|test)\.(files|source|target)|data\.(target_)?tokenizer_file|)"
                                  R"((target_)?tokenizer\.(vocab|merges|ranks|model)_file)");

@@ -56,11 +56,11 @@ training() {
 }
 
 # run COMMAND...: sets code to the exit code of the first rank that failed, and why to its last words; or code to the
-# launcher's exit code. The two differ: srun --kill-on-bad-exit returns 143 for a rank that it ended itself, and a rank
-# that ends all others may be gone before srun has read its output. The first rank's words are in a folder of this
-# start, which the ranks of all nodes see and no other user can write to. The file for them is made beforehand: a rank
-# that finds the disk full can still say so. is_told is set if a rank has left its words. A signal to this script calls on_signal with
-# the signal and the launcher's process; told_to_end is set if the signal was SIGTERM.
+# launcher's exit code. The two differ: srun --kill-on-bad-exit returns 143 for a rank that it ended itself, and a
+# rank that ends all others may be gone before srun has read its output. The first rank's words are in a folder of
+# this start, which the ranks of all nodes see and no other user can write to. The file for them is made beforehand: a
+# rank that finds the disk full can still say so. is_told is set if a rank has left its words. A signal to this script
+# calls on_signal with the signal and the launcher's process; told_to_end is set if the signal was SIGTERM.
 run() {
   local folder said pid=
   folder=$(mktemp -d "$PWD/weft-$SLURM_JOB_ID.exit.XXXXXX") || folder=

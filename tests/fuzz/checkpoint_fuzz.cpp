@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/run_state.h"
+#include "tests/fuzz/text_of.h"
 
 namespace weft::test {
 namespace {
@@ -60,7 +61,7 @@ bool reads_index(std::string_view text) {
 }  // namespace
 
 bool reads_checkpoint(std::span<const uint8_t> bytes) {
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::string_view text = text_of(bytes);
   const bool manifest = reads_manifest(text), index = reads_index(text);
   return manifest || index;
 }

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "parallel/watch/world_messages.h"
+#include "tests/fuzz/text_of.h"
 
 namespace weft::test {
 namespace {
@@ -17,7 +18,7 @@ constexpr size_t kMagic = 8, kSigned = kMagic + sizeof(uint64_t);  // the signat
 
 bool reads_datagram(std::span<const uint8_t> bytes) {
   const RunKey key = {1, 2};
-  std::string datagram(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  std::string datagram(text_of(bytes));
   if (datagram.size() >= kSigned) {
     const uint64_t signature = siphash(std::string_view(datagram).substr(kSigned), key);
     std::memcpy(datagram.data() + kMagic, &signature, sizeof signature);

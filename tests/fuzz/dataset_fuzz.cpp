@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "data/dataset/manifest.h"
+#include "tests/fuzz/text_of.h"
 
 namespace weft::test {
 namespace {
@@ -35,7 +36,7 @@ void check_inside(const ShardEntry& shard, const ShardTokens& array, int width) 
 
 bool reads_dataset(std::span<const uint8_t> bytes) {
   try {
-    const std::string_view body(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const std::string_view body = text_of(bytes);
     const Manifest manifest = parse_manifest(manifest_of(body), "dataset.json");
     for (const auto& [name, split] : manifest.splits) {
       for (const ShardEntry& shard : split.shards) {

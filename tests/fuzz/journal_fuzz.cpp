@@ -4,11 +4,12 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "data/prepare/journal.h"
+#include "tests/fuzz/text_of.h"
 
 namespace weft::test {
 
 bool reads_journal(std::span<const uint8_t> bytes) {
-  const std::string_view body(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::string_view body = text_of(bytes);
   ArchiveWriter sealed;
   sealed(hash64(body));
   sealed.bytes() += body;

@@ -6,11 +6,12 @@
 #include "base/error.h"
 #include "base/text/utf8.h"
 #include "data/tokenizer/pretokenizer_regex.h"
+#include "tests/fuzz/text_of.h"
 
 namespace weft::test {
 
 bool reads_pattern(std::span<const uint8_t> bytes) {
-  const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::string_view all = text_of(bytes);
   const std::string_view pattern = all.substr(0, all.find('\n'));
   const std::string_view text = all.substr(std::min(pattern.size() + 1, all.size()));
   std::vector<std::string_view> pieces;

@@ -9,6 +9,7 @@
 #include "data/text/json_fields.h"
 #include "data/text/text_input.h"
 #include "tests/fuzz/memory_file.h"
+#include "tests/fuzz/text_of.h"
 
 namespace weft::test {
 namespace {
@@ -80,14 +81,12 @@ bool decompresses(std::span<const uint8_t> bytes) {
   }
 }
 
-bool begins_with(std::span<const uint8_t> bytes, std::string_view magic) {
-  return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()).starts_with(magic);
-}
+bool begins_with(std::span<const uint8_t> bytes, std::string_view magic) { return text_of(bytes).starts_with(magic); }
 
 }  // namespace
 
 bool reads_jsonl(std::span<const uint8_t> bytes) {
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::string_view text = text_of(bytes);
   compare_with_strict_parser(text.substr(0, text.find('\n')));
   return takes_all(bytes, {.format = TextFormat::Jsonl});
 }

@@ -5,6 +5,7 @@
 
 #include "data/tokenizer/trainer.h"
 #include "tests/fuzz/memory_file.h"
+#include "tests/fuzz/text_of.h"
 
 namespace weft::test {
 namespace {
@@ -37,7 +38,7 @@ bool reads(Make&& make, bool keeps_bytes) {
 }  // namespace
 
 bool reads_tokenizer_json(std::span<const uint8_t> bytes) {
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::string_view text = text_of(bytes);
   return reads([&] { return Tokenizer::from_json(text, "fuzz"); }, false);
 }
 

@@ -8,13 +8,10 @@
 #include "base/error.h"
 #include "job/job.h"
 #include "job/migration.h"
+#include "tests/fuzz/text_of.h"
 
 namespace weft::test {
 namespace {
-
-std::string_view text_of(std::span<const uint8_t> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 template <class Read>
 bool reads_job(Read&& read) {

@@ -6,6 +6,6 @@ scratch=$1 faults=360
 [[ -z $WEFT_LONG_SHORT ]] || faults=16
 library=$(find build/cpu/tests/chaos -name '*weft_fault.so')
 status=0
-python3 tests/chaos/chaos.py build/cpu/weft "$library" "$scratch/runs" --faults $faults --json "$scratch/counts" || status=$?
+python3 -B tests/chaos/chaos.py build/cpu/weft "$library" "$scratch/runs" --faults $faults --json "$scratch/counts" || status=$?
 sed -nE 's/^ *"([^"]+)": ([0-9]+),?$/\1 \2/p' "$scratch/counts" >&3
 exit $status

@@ -45,10 +45,6 @@ std::vector<double> evaluated(const SmallRun& run) {
   return series;
 }
 
-RunState state_at(const SmallRun& run, int64_t step) {
-  return run_state_from(read_checkpoint_manifest(run.checkpoint(step)).state, "test");
-}
-
 TEST(Stopping, ARequestOfOneRankStopsAllRanks) {
   const Scratch scratch;
   const SmallRun run(scratch);
@@ -104,11 +100,11 @@ TEST(Stopping, AnInterruptedEvaluationIsDoneFirstOnResume) {
   EXPECT_EQ(result.exit, ExitCode::Preempted);
   EXPECT_EQ(result.step, 3);
   EXPECT_TRUE(evaluated(stopped).empty()) << "the evaluation was not given up";
-  EXPECT_TRUE(state_at(stopped, 3).evaluation_left);
+  EXPECT_TRUE(stopped.state_at(3).evaluation_left);
   EXPECT_EQ(stopped.train().exit, ExitCode::Done);
   EXPECT_EQ(evaluated(stopped), evaluated(whole));
   EXPECT_EQ(tensor_hashes(stopped.checkpoint(8)), tensor_hashes(whole.checkpoint(8)));
-  RunState end = state_at(stopped, 8), expected = state_at(whole, 8);
+  RunState end = stopped.state_at(8), expected = whole.state_at(8);
   end.run = expected.run;
   EXPECT_EQ(end, expected);
 }
@@ -120,7 +116,7 @@ TEST(Stopping, WorkDueAfterTheStepIsSkipped) {
   run.job().evaluation.every_steps = 3;
   EXPECT_EQ(stop_after(run, 2).step, 3);
   EXPECT_TRUE(evaluated(run).empty());
-  EXPECT_TRUE(state_at(run, 3).evaluation_left);
+  EXPECT_TRUE(run.state_at(3).evaluation_left);
   EXPECT_EQ(run.train().exit, ExitCode::Done);
   EXPECT_EQ(read_metrics(run.directory(), "eval").size(), 3u);  // at steps 3, 6 and 8; 8 is the last
 }
@@ -152,7 +148,7 @@ TEST(Stopping, TheBestFoundAfterwardsIsKept) {
   run.job().train.clip_norm = 0;
   run.job().allow_changes = {"schedule.learning_rate", "train.clip_norm"};
   const TrainResult result = run.train();
-  ASSERT_EQ(state_at(run, 8).best_step, 3) << "this test needs later steps to be worse";
+  ASSERT_EQ(run.state_at(8).best_step, 3) << "this test needs later steps to be worse";
   EXPECT_EQ(result.step, 8);
   EXPECT_TRUE(has_manifest(run.checkpoint(3)));
 }

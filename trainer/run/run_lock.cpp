@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/chrono.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -54,12 +53,7 @@ bool lock(const File& file) {
 }
 
 // The previous owner may have removed the file after it was opened here; then another run may hold a new one.
-bool is_still_there(const File& file) {
-  struct stat ours {
-  }, named{};
-  return fstat(file.descriptor(), &ours) == 0 && lstat(file.path().c_str(), &named) == 0 &&
-         ours.st_ino == named.st_ino && ours.st_dev == named.st_dev;
-}
+bool is_still_there(const File& file) { return has_name(file.descriptor(), file.path()); }
 
 }  // namespace
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/prepare/encoding/ranks.h"
 
-#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -37,12 +36,11 @@ void EncodingRanks::serve(const DataConfig& data, const std::function<void()>& b
   OrderedWorkers<std::string, std::string> workers(
       threads_[static_cast<size_t>(rank_)],
       [&encoder](const std::string& text) { return encode_message(*encoder, text); });
-  for (int64_t owed = 0;;) {
+  while (true) {
     if (std::optional<ReceivedMessage> message = receive_if_any(comm(), 0)) {
       if (message->what == EncodingMessage::End) break;
       if (message->what == EncodingMessage::Text) {
         workers.submit(std::move(message->bytes));
-        ++owed;
       } else {
         const Tokenizers tokenizers = unpacked_tokenizers(message->bytes);
         encoder.emplace(data, tokenizers.source, tokenizers.target);
@@ -50,13 +48,12 @@ void EncodingRanks::serve(const DataConfig& data, const std::function<void()>& b
       beat();
     } else if (workers.ready()) {
       results.send(comm(), 0, EncodingMessage::Encoded, workers.take());
-      --owed;
       beat();
     } else if (results.first_arrived()) {
       results.take_first();
     } else {
       rest_between_looks();
-      if (owed == 0) beat();
+      if (workers.pending() == 0) beat();
     }
   }
   while (!results.empty()) results.take_first();

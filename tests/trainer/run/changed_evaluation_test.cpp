@@ -33,7 +33,7 @@ class ChangedEvaluation : public testing::Test {
   // Trains until patience ends the run, at `step`; returns the step of the best evaluation.
   int64_t best_when_ended_at(int64_t step) {
     EXPECT_EQ(run_.train().step, step);
-    return run_state_from(read_checkpoint_manifest(run_.checkpoint(step)).state, "state").best_step;
+    return run_.state_at(step).best_step;
   }
 
   const Scratch scratch_;

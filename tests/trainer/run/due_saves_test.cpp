@@ -24,6 +24,7 @@ struct DueSaves : testing::Test {
       });
     });
   }
+  std::string error_if_a_bit_changes(const MeshLayout& layout, const std::string& weight);
   std::vector<int64_t> saved_steps() const {
     std::vector<int64_t> steps;
     for (int64_t step = 1; step <= 8; ++step) {
@@ -51,29 +52,27 @@ TEST_F(DueSaves, FollowTheClock) {
   }
 }
 
-// Changes a bit of a weight on rank 1 after step 4, which no collective sees. The save of step 3 is there; that of step
-// 6 is the next.
-void change_a_bit(const std::string& name, Transformer& model, int rank, int64_t step) {
-  if (rank != 1 || step != 4) return;
-  auto* bits = reinterpret_cast<uint32_t*>(model.parameters().find(name)->value().raw());
-  bits[0] ^= 1;
+// A bit of this weight changes on rank 1 after step 4, which no collective sees. The save of step 3 is there; that of
+// step 6 is the next, and this is its error.
+std::string DueSaves::error_if_a_bit_changes(const MeshLayout& layout, const std::string& weight) {
+  return error_of([&] {
+    train(layout, [&](Transformer& model, int rank, int64_t step) {
+      if (rank != 1 || step != 4) return;
+      auto* bits = reinterpret_cast<uint32_t*>(model.parameters().find(weight)->value().raw());
+      bits[0] ^= 1;
+    });
+  });
 }
 
 TEST_F(DueSaves, AreRefusedIfReplicasDiffer) {
-  const std::string said = error_of([&] {
-    train({.dp = 2},
-          [](auto& model, int rank, int64_t step) { change_a_bit("decoder.0.ffn.up.weight", model, rank, step); });
-  });
-  EXPECT_THAT(said, HasSubstr("step 6: the dp ranks hold different weights"));
+  EXPECT_THAT(error_if_a_bit_changes({.dp = 2}, "decoder.0.ffn.up.weight"),
+              HasSubstr("step 6: the dp ranks hold different weights"));
   EXPECT_THAT(saved_steps(), testing::ElementsAre(3));
 }
 
 TEST_F(DueSaves, AreRefusedIfShardsOfAReplicaDifferInWhatTheyShare) {
-  const std::string said = error_of([&] {
-    train({.tp = 2},
-          [](auto& model, int rank, int64_t step) { change_a_bit("decoder.final_norm.weight", model, rank, step); });
-  });
-  EXPECT_THAT(said, HasSubstr("step 6: the tp ranks hold different weights that the axis does not divide"));
+  EXPECT_THAT(error_if_a_bit_changes({.tp = 2}, "decoder.final_norm.weight"),
+              HasSubstr("step 6: the tp ranks hold different weights that the axis does not divide"));
   EXPECT_THAT(saved_steps(), testing::ElementsAre(3));
 }
 

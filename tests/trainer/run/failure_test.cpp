@@ -18,39 +18,33 @@ int64_t threads_now() {
   return std::distance(begin(tasks), end(tasks));
 }
 
-struct Told {
-  std::vector<std::string> errors;
-  int64_t threads = 0;
-  RunSignals signals() {
-    return {.failed = [this](const std::exception& error) { errors.push_back(error.what()), threads = threads_now(); }};
-  }
+// A run whose errors are noted as they are told.
+struct Failure : testing::Test {
+  Scratch scratch;
+  SmallRun run{scratch};
+  std::vector<std::string> told;
+  int64_t threads_then = 0;  // while the last error was told
+  Context context{Device{}, 1};
+  Mesh mesh = Mesh::single();
+  Trainer trainer{context, mesh, run.job(), {}, {.failed = [this](const std::exception& error) {
+                    told.push_back(error.what());
+                    threads_then = threads_now();
+                  }}};
 };
 
-TEST(Failure, IsToldOnceAndWhileTheLoaderStillReads) {
-  const Scratch scratch;
-  SmallRun run(scratch);
-  Told told;
-  Context context(Device{}, 1);
-  Mesh mesh = Mesh::single();
-  Trainer trainer(context, mesh, run.job(), {}, told.signals());
+TEST_F(Failure, IsToldOnceAndWhileTheLoaderStillReads) {
   try {
     trainer.run({}, [](int64_t) { throw DataError("a step's error"); });
     ADD_FAILURE() << "no error";
   } catch (const DataError&) {
-    EXPECT_GT(told.threads, threads_now());
+    EXPECT_GT(threads_then, threads_now());
   }
-  EXPECT_EQ(told.errors, std::vector<std::string>{"a step's error"});
+  EXPECT_EQ(told, std::vector<std::string>{"a step's error"});
 }
 
-TEST(Failure, IsOnlyThrownAtTheBeginning) {
-  const Scratch scratch;
-  SmallRun run(scratch);
-  Told told;
-  Context context(Device{}, 1);
-  Mesh mesh = Mesh::single();
-  Trainer trainer(context, mesh, run.job(), {}, told.signals());
+TEST_F(Failure, IsOnlyThrownAtTheBeginning) {
   EXPECT_THROW(trainer.run({.kind = ResumeChoice::Kind::Path, .path = scratch / "nowhere"}), DataError);
-  EXPECT_TRUE(told.errors.empty());
+  EXPECT_TRUE(told.empty());
 }
 
 }  // namespace

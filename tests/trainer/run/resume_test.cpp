@@ -167,7 +167,7 @@ TEST_F(Resume, OtherBatchesContinueAfterTheSameShareOfTheEpoch) {
   stopped_.job().train.max_steps = 4;
   stopped_.job().allow_changes = {"batch", "train.max_steps"};
   EXPECT_EQ(stopped_.train().step, 4);
-  const RunState state = run_state_from(read_checkpoint_manifest(stopped_.checkpoint(4)).state, "state");
+  const RunState state = stopped_.state_at(4);
   EXPECT_EQ(state.position, (Position{0, 7}));
 }
 

@@ -38,9 +38,6 @@ struct Rollback : testing::Test {
       });
     });
   }
-  RunState state_at(int64_t step) const {
-    return run_state_from(read_checkpoint_manifest(run.checkpoint(step)).state, "test");
-  }
 
   Scratch scratch;
   SmallRun run{scratch};
@@ -50,11 +47,8 @@ TEST_F(Rollback, ContinuesFromTheLastGoodCheckpointWithLaterData) {
   for (const int ranks : {1, 2}) {
     fs::remove_all(run.directory());
     train(ranks, 1);
-    const auto events = read_metrics(run.directory(), "roll_back");
-    ASSERT_EQ(events.size(), 1u) << ranks;
-    EXPECT_EQ(events[0]["step"], 3);
-    EXPECT_EQ(events[0]["from_step"], 7);
-    const RunState end = state_at(10);
+    EXPECT_EQ(run.rollbacks(), (Rollbacks{{7, 3}})) << ranks;
+    const RunState end = run.state_at(10);
     EXPECT_EQ(end.step, 10);
     EXPECT_EQ(end.rollbacks, 1);
     EXPECT_EQ(end.skips, 3);
@@ -63,10 +57,10 @@ TEST_F(Rollback, ContinuesFromTheLastGoodCheckpointWithLaterData) {
     SmallRun longer(scratch, "longer");
     longer.job().train.max_steps = 14;
     longer.train();
-    const RunState other = run_state_from(read_checkpoint_manifest(longer.checkpoint(14)).state, "test");
+    const RunState other = longer.state_at(14);
     EXPECT_EQ(end.position, other.position);
     EXPECT_TRUE(fs::exists(run.checkpoint(6)));
-    EXPECT_EQ(state_at(6).skips_in_row, 0);
+    EXPECT_EQ(run.state_at(6).skips_in_row, 0);
     std::vector<int64_t> steps;
     for (const auto& line : read_metrics(run.directory(), "train")) steps.push_back(line["step"]);
     EXPECT_EQ(steps, (std::vector<int64_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
@@ -98,11 +92,8 @@ TEST_F(Rollback, FindsTheGoodCheckpointAfterALongDivergence) {
   for (const int ranks : {1, 2}) {
     fs::remove_all(run.directory());
     train(ranks, 1);
-    const auto events = read_metrics(run.directory(), "roll_back");
-    ASSERT_EQ(events.size(), 1u) << ranks;
-    EXPECT_EQ(events[0]["step"], 3);
-    EXPECT_EQ(events[0]["from_step"], 13);
-    EXPECT_EQ(state_at(20).updates, 20);
+    EXPECT_EQ(run.rollbacks(), (Rollbacks{{13, 3}})) << ranks;
+    EXPECT_EQ(run.state_at(20).updates, 20);
   }
 }
 
@@ -119,7 +110,7 @@ TEST_F(Rollback, IsNotNeededAfterAFewSkips) {
     if (step == 7) weight = healthy;
   });
   EXPECT_FALSE(fs::exists(run.checkpoint(6)));
-  EXPECT_EQ(state_at(8).skips, 3);
+  EXPECT_EQ(run.state_at(8).skips, 3);
   EXPECT_TRUE(fs::exists(run.checkpoint(9)));
 }
 
@@ -135,7 +126,7 @@ TEST_F(Rollback, PassesOverWhatAStopSavedWhileItDiverged) {
     if (step == 4) stop = true, healthy = std::exchange(weight, std::numeric_limits<float>::infinity());
     if (step == 5) weight = healthy;
   });
-  EXPECT_EQ(state_at(5).skips_in_row, 1);
+  EXPECT_EQ(run.state_at(5).skips_in_row, 1);
   EXPECT_EQ(last_good_checkpoint(run.directory() / "checkpoints"), run.checkpoint(3).string());
 }
 
@@ -143,11 +134,8 @@ TEST_F(Rollback, WeightsThatAreNotFiniteAreNeverSaved) {
   for (const int ranks : {1, 2}) {
     fs::remove_all(run.directory());
     train(ranks, 1, 6);  // a save is due after this very step, which was not skipped
-    const auto events = read_metrics(run.directory(), "roll_back");
-    ASSERT_EQ(events.size(), 1u) << ranks;
-    EXPECT_EQ(events[0]["step"], 3);
-    EXPECT_EQ(events[0]["from_step"], 6);
-    EXPECT_EQ(state_at(6).updates, 6);
+    EXPECT_EQ(run.rollbacks(), (Rollbacks{{6, 3}})) << ranks;
+    EXPECT_EQ(run.state_at(6).updates, 6);
   }
   run.job().train.on_divergence = OnDivergence::Stop;
   fs::remove_all(run.directory());
@@ -159,7 +147,7 @@ TEST_F(Rollback, WeightsThatAreNotFiniteAreNeverSaved) {
 TEST_F(Rollback, TheLastStepIsLookedAtToo) {
   train(1, 1, 10);
   EXPECT_EQ(read_metrics(run.directory(), "roll_back").size(), 1u);
-  EXPECT_EQ(state_at(10).rollbacks, 1);
+  EXPECT_EQ(run.state_at(10).rollbacks, 1);
 }
 
 TEST_F(Rollback, IsOffByDefault) {

@@ -60,9 +60,6 @@ struct SpikyRun : testing::Test {
       });
     });
   }
-  RunState state_at(int64_t step) const {
-    return run_state_from(read_checkpoint_manifest(run.checkpoint(step)).state, "test");
-  }
   std::vector<int64_t> skipped() const {
     std::vector<int64_t> steps;
     for (const auto& line : read_metrics(run.directory(), "skip")) steps.push_back(line["step"]);
@@ -81,9 +78,9 @@ TEST_F(SpikyRun, SkipsASpikeOnAllRanks) {
       train(ranks, {8});
       EXPECT_EQ(skipped(), std::vector<int64_t>{8}) << ranks;
       EXPECT_TRUE(read_metrics(run.directory(), "skip")[0]["spike"]);
-      EXPECT_EQ(state_at(12).updates, 11);
-      EXPECT_EQ(state_at(12).skips, 1);
-      EXPECT_EQ(state_at(12).recent_losses.size(), 4u);
+      EXPECT_EQ(run.state_at(12).updates, 11);
+      EXPECT_EQ(run.state_at(12).skips, 1);
+      EXPECT_EQ(run.state_at(12).recent_losses.size(), 4u);
     }
   }
 }
@@ -91,7 +88,7 @@ TEST_F(SpikyRun, SkipsASpikeOnAllRanks) {
 TEST_F(SpikyRun, LeavesSpikesOutOfTheWindow) {
   run.job().checkpoint.every_steps = 1;
   train(1, {8});
-  const RunState before = state_at(7), after = state_at(9);
+  const RunState before = run.state_at(7), after = run.state_at(9);
   EXPECT_FALSE(fs::exists(run.checkpoint(8)));                 // no save while steps are skipped
   EXPECT_EQ(after.recent_losses[2], before.recent_losses[3]);  // the spike is not in the window
 }
@@ -114,11 +111,8 @@ TEST_F(SpikyRun, RollsBackAfterTooManySpikes) {
   for (const int ranks : {1, 2}) {
     fs::remove_all(run.directory());
     train(ranks, {8, 9, 10});
-    const auto events = read_metrics(run.directory(), "roll_back");
-    ASSERT_EQ(events.size(), 1u) << ranks;
-    EXPECT_EQ(events[0]["step"], 6);
-    EXPECT_EQ(events[0]["from_step"], 10);
-    EXPECT_EQ(state_at(12).updates, 12);
+    EXPECT_EQ(run.rollbacks(), (Rollbacks{{10, 6}})) << ranks;
+    EXPECT_EQ(run.state_at(12).updates, 12);
   }
 }
 
@@ -128,15 +122,15 @@ TEST_F(SpikyRun, ResumesInTheMiddleOfAWindow) {
     fs::remove_all(run.directory());
     train(ranks, {9});
     const auto whole = tensor_hashes(run.checkpoint(12));
-    const RunState end = state_at(12);
+    const RunState end = run.state_at(12);
     fs::remove_all(run.directory());
     train(ranks, {9}, 7);
-    EXPECT_EQ(state_at(7).recent_losses.size(), 4u);
+    EXPECT_EQ(run.state_at(7).recent_losses.size(), 4u);
     train(ranks, {9});
     EXPECT_EQ(skipped(), std::vector<int64_t>{9}) << ranks;
     EXPECT_EQ(tensor_hashes(run.checkpoint(12)), whole) << ranks;
-    EXPECT_EQ(state_at(12).recent_losses, end.recent_losses) << ranks;
-    EXPECT_EQ(state_at(12).recent_norms, end.recent_norms) << ranks;
+    EXPECT_EQ(run.state_at(12).recent_losses, end.recent_losses) << ranks;
+    EXPECT_EQ(run.state_at(12).recent_norms, end.recent_norms) << ranks;
   }
 }
 

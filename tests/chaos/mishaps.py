@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What else can happen to a run: damaged checkpoints, a full disk, a second job, a branch."""
+
+import os
+import subprocess
+import time
+
+from runs import Lost
+
+
+def damage(runs, random_, found, kinds=None):
+    """Flips a bit of one file of the latest checkpoint, or cuts it: the run takes the checkpoint before, or refuses."""
+    latest = sorted((runs.scratch / "half" / "checkpoints").glob("step-????????"))[-1]
+    for file in sorted(path.name for path in latest.iterdir()):
+        for how in ("flip", "cut"):
+            if kinds and (file, how) not in kinds:
+                continue
+            runs.clear("damaged")
+            runs.half("damaged")
+            path = runs.scratch / "damaged" / "checkpoints" / latest.name / file
+            data = bytearray(path.read_bytes())
+            if how == "flip":
+                data[random_.randrange(len(data))] ^= 1 << random_.randrange(8)
+            else:
+                del data[random_.randrange(len(data)):]
+            path.write_bytes(data)
+            runs.goes_on("damaged")
+            found[f"damage-{how}"] += 1
+            print(f"{how} in {file}: the checkpoint before was taken", flush=True)
+
+
+def full_disk(runs, found):
+    """Runs on a file system that is too small for the run, and again once it has room."""
+    run = "full"
+    weft = f'mpirun --oversubscribe --bind-to none -np 2 "{runs.weft}" train job.yaml --set run_dir={run}/run'
+    script = f"""set -e; export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1
+mkdir {run}; mount -t tmpfs -o size=4m none {run}; code=0
+{weft} --set checkpoint.every_steps=0 --set train.max_steps=2 >{run}.log 2>&1 || {{ cat {run}.log; exit 9; }}
+rm -r {run}/run; head -c 3700k /dev/zero >{run}/filler
+{weft} >{run}.log 2>&1 || code=$?
+[ $code = 3 ] || {{ cat {run}.log; echo "exit $code on a full disk"; exit 9; }}
+rm {run}/filler; {weft} >{run}.log 2>&1 || {{ cat {run}.log; exit 9; }}
+cp -r {run}/run {run}-after"""
+    made = subprocess.run(["unshare", "-m", "bash", "-c", script], cwd=runs.scratch, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True)
+    if made.returncode == 9:
+        raise Lost(made.stdout)
+    if made.returncode != 0:
+        print(f"no full disk: the user may not mount ({made.stdout.strip()})")
+        return
+    if runs.result("full-after") != runs.expected:
+        raise Lost("after a full disk the run ends with other values")
+    found["full-disk"] += 1
+    print("full disk: refused, and resumed once there was room", flush=True)
+
+
+def two_jobs(runs, found):
+    """Starts a second job on the directory of a run that is stopped meanwhile: it must be refused."""
+    runs.clear("shared")
+    first = subprocess.Popen([runs.weft, "train", "job.yaml", "--set", "run_dir=shared", "--set", "train.max_steps=1000000"],
+                             cwd=runs.scratch, stderr=subprocess.DEVNULL, env=dict(os.environ, OMP_NUM_THREADS="1"))
+    try:
+        for _ in range(600):
+            if runs.lines("shared"):
+                break
+            time.sleep(0.1)
+        code, log = runs.train("shared", "--set", "checkpoint.lock_wait_seconds=0")
+        if code != 6 or "belongs to another run" not in log:
+            raise Lost(f"a second job on the same directory ended with {code}:\n{log}")
+    finally:
+        first.kill()
+        first.wait()
+    found["two-jobs"] += 1
+    print("two jobs: the second is refused", flush=True)
+
+
+def branch(runs, found):
+    """Resumes an older checkpoint of a run that has ended, which must end the same."""
+    runs.clear("branch")
+    runs.half("branch")
+    older = sorted((runs.scratch / "branch" / "checkpoints").glob("step-????????"))[0]
+    code, log = runs.train("branch", "--resume", f"branch/checkpoints/{older.name}")
+    if code != 0 or f"resumed from branch/checkpoints/{older.name} " not in log:
+        raise Lost(f"a branch ended with {code}:\n{log}")
+    runs.goes_on("branch")
+    found["branch"] += 1
+    print(f"branch from {older.name}: the same end", flush=True)
