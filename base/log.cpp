@@ -35,7 +35,7 @@ class StandardError : public spdlog::sinks::base_sink<std::mutex> {
 };
 
 // Threads may log while start_logging() runs, so it changes this logger in place: its level is an atomic, and its sink
-// locks the pattern. Whoever logs first makes it, as rank 0 of a world of one rank.
+// locks the pattern. The first message makes it, as of rank 0 in a world of one rank.
 spdlog::logger& logger() {
   static spdlog::logger made("weft", std::make_shared<StandardError>());
   return made;

@@ -9,8 +9,8 @@
 namespace weft {
 
 // Console logging over spdlog, to stderr, each message in one write (base/output.h). Only rank 0 logs information;
-// warnings and errors come from every rank, tagged with rank and host once start_logging() has set them. Threads may log
-// meanwhile.
+// warnings and errors come from every rank, tagged with rank and host once start_logging() has set them. Threads may
+// log meanwhile.
 void start_logging(int rank, int world_size);
 
 // The console that log lines go to.

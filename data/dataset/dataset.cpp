@@ -49,13 +49,7 @@ Dataset::State::State(const std::vector<DatasetSource>& sources, DataSplit split
   for (const SplitOfSource& part : found) {
     const Manifest& manifest = part.manifest;
     const SplitEntry& entry = part.entry(split);
-    const auto identity = std::make_shared<const ShardIdentity>(ShardIdentity{.version = manifest.version,
-                                                                              .kind = manifest.kind,
-                                                                              .split = header.split,
-                                                                              .token_bytes = manifest.token_bytes,
-                                                                              .references = entry.references,
-                                                                              .source = manifest.source,
-                                                                              .target = manifest.target});
+    const auto identity = std::make_shared<const ShardIdentity>(identity_of(manifest, split));
     for (const ShardEntry& shard : entry.shards) {
       tokens_before.push_back(tokens);
       records_before.push_back(records);
@@ -108,6 +102,14 @@ bool Dataset::has_split(const std::vector<DatasetSource>& sources, DataSplit spl
 
 const DatasetHeader& Dataset::header() const { return state_->header; }
 std::string Dataset::name() const { return state_->name(); }
+std::string Dataset::earlier_format() const {
+  if (header().version >= kFirstPlacedVersion) return {};
+  return fmt::format(
+      "{}: a dataset of format {}: HDF5 opens its shards, and its tokens have no checksums; `weft prepare --force` "
+      "makes "
+      "one of format {}",
+      name(), header().version, kDatasetVersion);
+}
 const std::vector<DatasetPart>& Dataset::parts() const { return state_->parts; }
 int64_t Dataset::opened_shards() const { return state_->shards->opened(); }
 int64_t Dataset::num_tokens() const { return state_->header.num_tokens; }

@@ -87,10 +87,10 @@ struct ShardShare {
 
 // One split of a prepared directory (docs/formats.md "Dataset"), or the splits of several directories one after the
 // other as one dataset. It is read-only: any number of processes may read it at once; it locks and writes no file.
-// The size of a shard and the checksums of everything but its tokens are checked before HDF5 opens the file: for a
-// share of the shards on opening, for the others on their first read. At most 64 shards are open. verify_dataset()
-// re-reads the tokens too. Every method may be called from many threads at once. A bad argument is an InternalError;
-// damage is a DataError that names the file.
+// The size of a shard and the checksum of everything but its tokens are checked for a share of the shards on opening,
+// for the others on their first read; tokens are checked a mebibyte at a time, when something of it is first read. At
+// most 64 shards are open. verify_dataset() reads every byte. Every method may be called from many threads at once. A
+// bad argument is an InternalError; damage is a DataError that names the file.
 //
 // Pairs are stored as the model reads them: the source with the special tokens that preparation added, the target as
 // bos, text, eos, so that n + 1 tokens give n decoder inputs and n labels. Answers are text, eos; prompts are text.
@@ -108,6 +108,8 @@ class Dataset {
 
   const DatasetHeader& header() const;
   std::string name() const;  // the directories, for messages
+  // What is missing in an earlier version of the format, and how to have it, for a log; empty for this one.
+  std::string earlier_format() const;
   const std::vector<DatasetPart>& parts() const;
   int64_t opened_shards() const;  // number of shard openings so far
 

@@ -8,6 +8,7 @@
 #include "base/progress.h"
 #include "data/dataset/dataset.h"
 #include "data/dataset/shard.h"
+#include "data/dataset/shard_structure.h"
 #include "data/tokenizer/tokenizer.h"
 
 namespace weft {
@@ -154,6 +155,7 @@ std::vector<std::string> verify_dataset(const fs::path& directory,
                            path.string(), file.size(), shard.bytes);
         require<DataError>(file_checksum(file) == shard.checksum,
                            "{} is damaged: its content does not fit its checksum", path.string());
+        check_hdf5(path, shard, identity_of(manifest, name));
       });
       done += shard.bytes;
       if (tick) tick(done, total);

@@ -3,11 +3,10 @@
 
 #include <fmt/ranges.h>
 
-#include <charconv>
-
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "data/dataset/manifest_node.h"
 
 namespace weft {
 
@@ -33,7 +32,14 @@ Json to_json(const SideCounts& counts) {
           {"text_tokens", counts.text_tokens}, {"text_bytes", counts.text_bytes}, {"entropy", counts.entropy}};
 }
 
-Json to_json(const ShardTokens& tokens) { return {{"count", tokens.count}, {"offset", tokens.offset}}; }
+Json to_json(const ShardTokens& tokens, int version) {
+  Json json = {{"count", tokens.count}, {"offset", tokens.offset}};
+  if (version < kFirstPlacedVersion) return json;
+  json["index"] = tokens.index;
+  json["checksums"] = Json::array();
+  for (const uint64_t checksum : tokens.checksums) json["checksums"].push_back(hash_hex(checksum));
+  return json;
+}
 
 // Counts of a split that are written only if they are not 0.
 constexpr std::pair<const char*, int64_t SplitEntry::*> kRareCounts[] = {
@@ -43,7 +49,7 @@ constexpr std::pair<const char*, int64_t SplitEntry::*> kRareCounts[] = {
     {"dropped_duplicate", &SplitEntry::dropped_duplicate},
 };
 
-Json to_json(const SplitEntry& split, bool pairs) {
+Json to_json(const SplitEntry& split, bool pairs, int version) {
   Json shards = Json::array();
   for (const ShardEntry& shard : split.shards) {
     Json json = {{"file", shard.file},
@@ -51,9 +57,9 @@ Json to_json(const SplitEntry& split, bool pairs) {
                  {"checksum", hash_hex(shard.checksum)},
                  {"structure_checksum", hash_hex(shard.structure_checksum)},
                  {"records", shard.records},
-                 {"source", to_json(shard.source)}};
-    if (pairs) json["target"] = to_json(shard.target);
-    if (split.references) json["references"] = to_json(shard.references);
+                 {"source", to_json(shard.source, version)}};
+    if (pairs) json["target"] = to_json(shard.target, version);
+    if (split.references) json["references"] = to_json(shard.references, version);
     shards.push_back(std::move(json));
   }
   Json json = {{"records", split.records},           {"dropped_empty", split.dropped_empty},
@@ -76,7 +82,8 @@ Json to_json(const Manifest& manifest) {
                {"source", to_json(manifest.source)},
                {"settings", manifest.settings}};
   if (pairs) json["target"] = to_json(manifest.target);
-  for (const auto& [split, entry] : manifest.splits) json["splits"][enum_name(split)] = to_json(entry, pairs);
+  for (const auto& [split, entry] : manifest.splits)
+    json["splits"][enum_name(split)] = to_json(entry, pairs, manifest.version);
   if (manifest.skipped.count() > 0) {
     json["skipped"] = {{"reasons", manifest.skipped.reasons}, {"first", manifest.skipped.first}};
   }
@@ -93,67 +100,6 @@ Json to_json(const Manifest& manifest) {
 
 std::string dump(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
-// A value of the manifest and its place, for messages.
-class Node {
- public:
-  Node(const Json& json, std::string where) : json_(json), where_(std::move(where)) {}
-
-  Node at(const std::string& key) const {
-    require<DataError>(json_.is_object() && json_.contains(key), "{} has no \"{}\"", where_, key);
-    return {json_.at(key), where_ + ": " + key};
-  }
-  bool has(const std::string& key) const { return json_.is_object() && json_.contains(key); }
-  std::vector<Node> items() const {
-    require<DataError>(json_.is_array(), "{} is no list", where_);
-    std::vector<Node> nodes;
-    for (const Json& item : json_) nodes.emplace_back(item, fmt::format("{}[{}]", where_, nodes.size()));
-    return nodes;
-  }
-  std::vector<std::pair<std::string, Node>> members() const {
-    require<DataError>(json_.is_object(), "{} is no object", where_);
-    std::vector<std::pair<std::string, Node>> nodes;
-    for (const auto& [key, value] : json_.items()) nodes.emplace_back(key, Node(value, where_ + ": " + key));
-    return nodes;
-  }
-  bool flag() const {
-    require<DataError>(json_.is_boolean(), "{} is neither true nor false", where_);
-    return json_.get<bool>();
-  }
-  int64_t count(int64_t most = int64_t{1} << 60) const {
-    const bool fits = json_.is_number_unsigned() && json_.get<uint64_t>() <= static_cast<uint64_t>(most);
-    require<DataError>(fits, "{} is {}, not a number from 0 to {}", where_, json_excerpt(json_), most);
-    return json_.get<int64_t>();
-  }
-  double number() const {
-    require<DataError>(json_.is_number(), "{} is no number", where_);
-    return json_.get<double>();
-  }
-  std::string text() const {
-    require<DataError>(json_.is_string(), "{} is no string", where_);
-    return json_.get<std::string>();
-  }
-  uint64_t checksum() const {
-    const std::string digits = text();
-    uint64_t value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
-    require<DataError>(error == std::errc{} && digits.size() == 16 && end == digits.data() + 16,
-                       "{} is no checksum of 16 hexadecimal digits", where_);
-    return value;
-  }
-  std::string file_name() const {
-    const std::string name = text();
-    require<DataError>(!name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
-                           name.find('\0') == std::string::npos,
-                       "{} is no file name", where_);
-    return name;
-  }
-  const std::string& where() const { return where_; }
-
- private:
-  const Json& json_;
-  std::string where_;
-};
-
 // The value of an enum that a manifest names.
 template <NamedEnum E>
 E value_named(const std::string& name, const std::string& where) {
@@ -165,7 +111,7 @@ E value_named(const std::string& name, const std::string& where) {
   throw DataError(fmt::format("{}: \"{}\" is not one of {}", where, name, fmt::join(names, ", ")));
 }
 
-DatasetSide parse_side(const Node& node) {
+DatasetSide parse_side(const ManifestNode& node) {
   DatasetSide side;
   side.tokenizer_file = node.at("tokenizer_file").file_name();
   side.tokenizer_hash = node.at("tokenizer_hash").checksum();
@@ -178,7 +124,7 @@ DatasetSide parse_side(const Node& node) {
   return side;
 }
 
-SideCounts parse_counts(const Node& node) {
+SideCounts parse_counts(const ManifestNode& node) {
   return {.tokens = node.at("tokens").count(),
           .longest = node.at("longest").count(INT32_MAX),
           .unknown = node.at("unknown").count(),
@@ -187,42 +133,76 @@ SideCounts parse_counts(const Node& node) {
           .entropy = node.at("entropy").number()};
 }
 
-ShardTokens parse_tokens(const Node& node, uint64_t file_bytes, int token_bytes) {
-  const ShardTokens tokens{.count = node.at("count").count(),
-                           .offset = static_cast<uint64_t>(node.at("offset").count())};
-  const bool inside =
-      tokens.offset <= file_bytes &&
-      static_cast<uint64_t>(tokens.count) <= (file_bytes - tokens.offset) / static_cast<unsigned>(token_bytes);
-  require<DataError>(inside, "{}: {} tokens at byte {} leave a file of {} bytes", node.where(), tokens.count,
-                     tokens.offset, file_bytes);
+// What decides how the arrays of a shard are stated.
+struct ShardForm {
+  int version;
+  bool pairs;
+  int token_bytes;
+};
+
+// True if an array of so many elements, which begins at this byte, lies in the file.
+bool lies_within(uint64_t file_bytes, uint64_t offset, int64_t count, uint64_t width) {
+  return offset <= file_bytes && static_cast<uint64_t>(count) <= (file_bytes - offset) / width;
+}
+
+// Index entries of so many records: pairs end with the end of the last one.
+int64_t index_entries(int64_t records, bool pairs) { return records + (pairs ? 1 : 0); }
+
+// Reads where the index is, and the checksums of the array.
+void parse_placement(const ManifestNode& node, const ShardEntry& shard, bool pairs, uint64_t width,
+                     ShardTokens& tokens) {
+  tokens.index = static_cast<uint64_t>(node.at("index").count());
+  require<DataError>(lies_within(shard.bytes, tokens.index, index_entries(shard.records, pairs), sizeof(uint64_t)),
+                     "{}: the index of {} records at byte {} leaves a file of {} bytes", node.where(), shard.records,
+                     tokens.index, shard.bytes);
+  for (const ManifestNode& item : node.at("checksums").items()) tokens.checksums.push_back(item.checksum());
+  const uint64_t bytes = static_cast<uint64_t>(tokens.count) * width;
+  const uint64_t blocks = (bytes + kChecksumBlockBytes - 1) / kChecksumBlockBytes;
+  require<DataError>(tokens.checksums.size() == blocks, "{}: {} checksums for {} blocks of {} bytes", node.where(),
+                     tokens.checksums.size(), blocks, kChecksumBlockBytes);
+}
+
+ShardTokens parse_tokens(const ManifestNode& node, const ShardEntry& shard, const ShardForm& form, int width) {
+  ShardTokens tokens{.count = node.at("count").count(), .offset = static_cast<uint64_t>(node.at("offset").count())};
+  require<DataError>(lies_within(shard.bytes, tokens.offset, tokens.count, static_cast<uint64_t>(width)),
+                     "{}: {} tokens at byte {} leave a file of {} bytes", node.where(), tokens.count, tokens.offset,
+                     shard.bytes);
+  if (form.version >= kFirstPlacedVersion) {
+    parse_placement(node, shard, form.pairs, static_cast<uint64_t>(width), tokens);
+  }
   return tokens;
 }
 
-SplitEntry parse_split(const Node& node, bool pairs, int token_bytes) {
+ShardEntry parse_shard(const ManifestNode& node, const ShardForm& form, bool references) {
+  ShardEntry shard{.file = node.at("file").file_name(),
+                   .bytes = static_cast<uint64_t>(node.at("bytes").count()),
+                   .checksum = node.at("checksum").checksum(),
+                   .structure_checksum = node.at("structure_checksum").checksum(),
+                   .records = node.at("records").count()};
+  require<DataError>(static_cast<uint64_t>(shard.records) <= shard.bytes / sizeof(uint64_t),
+                     "{}: {} records are more than a file of {} bytes has room for", node.where(), shard.records,
+                     shard.bytes);
+  shard.source = parse_tokens(node.at("source"), shard, form, form.token_bytes);
+  if (form.pairs) shard.target = parse_tokens(node.at("target"), shard, form, form.token_bytes);
+  if (references) shard.references = parse_tokens(node.at("references"), shard, form, 1);
+  return shard;
+}
+
+SplitEntry parse_split(const ManifestNode& node, const ShardForm& form) {
   SplitEntry split{.records = node.at("records").count(),
                    .dropped_empty = node.at("dropped_empty").count(),
                    .dropped_long = node.at("dropped_long").count(),
                    .truncated = node.at("truncated").count(),
                    .references = node.has("references") && node.at("references").flag(),
                    .source = parse_counts(node.at("source"))};
-  if (pairs) split.target = parse_counts(node.at("target"));
-  require<DataError>(pairs || !split.references, "{}: only pairs have references", node.where());
+  if (form.pairs) split.target = parse_counts(node.at("target"));
+  require<DataError>(form.pairs || !split.references, "{}: only pairs have references", node.where());
   for (const auto& [name, count] : kRareCounts) {
     if (node.has(name)) split.*count = node.at(name).count();
   }
   int64_t records = 0, source = 0, target = 0;
-  for (const Node& item : node.at("shards").items()) {
-    ShardEntry shard{.file = item.at("file").file_name(),
-                     .bytes = static_cast<uint64_t>(item.at("bytes").count()),
-                     .checksum = item.at("checksum").checksum(),
-                     .structure_checksum = item.at("structure_checksum").checksum(),
-                     .records = item.at("records").count()};
-    shard.source = parse_tokens(item.at("source"), shard.bytes, token_bytes);
-    if (pairs) shard.target = parse_tokens(item.at("target"), shard.bytes, token_bytes);
-    if (split.references) shard.references = parse_tokens(item.at("references"), shard.bytes, 1);
-    require<DataError>(static_cast<uint64_t>(shard.records) <= shard.bytes / sizeof(uint64_t),
-                       "{}: {} records are more than a file of {} bytes has room for", item.where(), shard.records,
-                       shard.bytes);
+  for (const ManifestNode& item : node.at("shards").items()) {
+    ShardEntry shard = parse_shard(item, form, split.references);
     records += shard.records, source += shard.source.count, target += shard.target.count;
     split.shards.push_back(std::move(shard));
   }
@@ -232,9 +212,9 @@ SplitEntry parse_split(const Node& node, bool pairs, int token_bytes) {
   return split;
 }
 
-Manifest parse(const Json& json, const std::string& where) {
-  const Node root(json, where);
-  Manifest manifest;
+Manifest parse(const Json& json, const std::string& where, int version) {
+  const ManifestNode root(json, where);
+  Manifest manifest{.version = version};
   manifest.kind = value_named<DatasetKind>(root.at("kind").text(), root.at("kind").where());
   const bool pairs = has_two_sides(manifest.kind);
   manifest.token_bytes = static_cast<int>(root.at("token_bytes").count(4));
@@ -242,12 +222,13 @@ Manifest parse(const Json& json, const std::string& where) {
                      manifest.token_bytes);
   manifest.source = parse_side(root.at("source"));
   manifest.target = pairs ? parse_side(root.at("target")) : manifest.source;
-  const Node splits = root.at("splits");
+  const ManifestNode splits = root.at("splits");
   for (const auto& [name, node] : splits.members()) {
-    manifest.splits.emplace(value_named<DataSplit>(name, splits.where()),
-                            parse_split(node, pairs, manifest.token_bytes));
+    manifest.splits.emplace(
+        value_named<DataSplit>(name, splits.where()),
+        parse_split(node, {.version = version, .pairs = pairs, .token_bytes = manifest.token_bytes}));
   }
-  for (const Node& item : root.at("inputs").items()) {
+  for (const ManifestNode& item : root.at("inputs").items()) {
     manifest.inputs.push_back({.role = item.has("role") ? item.at("role").text() : "",
                                .path = item.at("path").text(),
                                .bytes = static_cast<uint64_t>(item.at("bytes").count()),
@@ -255,9 +236,9 @@ Manifest parse(const Json& json, const std::string& where) {
                                .checksum = item.at("checksum").checksum()});
   }
   if (root.has("skipped")) {
-    const Node skipped = root.at("skipped");
+    const ManifestNode skipped = root.at("skipped");
     for (const auto& [reason, n] : skipped.at("reasons").members()) manifest.skipped.reasons[reason] = n.count();
-    for (const Node& item : skipped.at("first").items()) manifest.skipped.first.push_back(item.text());
+    for (const ManifestNode& item : skipped.at("first").items()) manifest.skipped.first.push_back(item.text());
   }
   for (const auto& [name, node] : root.at("settings").members()) manifest.settings.emplace(name, node.text());
   return manifest;
@@ -303,7 +284,7 @@ Manifest parse_manifest(std::string_view text, const std::string& where) {
   constexpr int kDepth = 16;  // a manifest has 7 levels
   const Json json = parse_json(text, where + " is damaged", kDepth);
   require<DataError>(json.is_object() && json.value("format", Json()) == kFormat, "{} is not a weft dataset", where);
-  const Node root(json, where);
+  const ManifestNode root(json, where);
   const int64_t version = root.at("version").count();
   if (version < kFirstDatasetVersion || version > kDatasetVersion) {
     throw DataError(fmt::format("{} is of version {}; this weft reads versions {} to {}", where, version,
@@ -314,9 +295,7 @@ Manifest parse_manifest(std::string_view text, const std::string& where) {
   Json body = json;
   body.erase("checksum");
   require<DataError>(hash64(dump(body)) == stated, "{} is damaged: its checksum does not fit its content", where);
-  Manifest manifest = parse(json, where);
-  manifest.version = static_cast<int>(version);
-  return manifest;
+  return parse(json, where, static_cast<int>(version));
 }
 
 }  // namespace weft

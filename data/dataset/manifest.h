@@ -15,18 +15,25 @@ namespace weft {
 // dataset.json describes a prepared directory. It is written last, so that a directory without it holds no dataset
 // (docs/formats.md "Dataset").
 constexpr const char* kManifestName = "dataset.json";
-constexpr int kDatasetVersion = 2;       // the version that this build writes
+constexpr int kDatasetVersion = 3;       // the version that this build writes
 constexpr int kFirstDatasetVersion = 1;  // the oldest version that this build reads; it stores no reference texts
+// Since this version the manifest places every array of a shard and has a checksum for each block of its bytes. A
+// reader then needs no HDF5, whose library was not written for files of strangers.
+constexpr int kFirstPlacedVersion = 3;
+constexpr uint64_t kChecksumBlockBytes = uint64_t{1} << 20;
 constexpr int64_t kMaxU16Vocabulary = 65536;
 
-// The ids of one side in one shard: a contiguous array in its file.
+// The ids of one side in one shard, or its reference texts: a contiguous array in its file, and the index of its
+// records. Bytes count from the beginning of the file.
 struct ShardTokens {
   int64_t count = 0;
-  uint64_t offset = 0;  // bytes from the beginning of the file
+  uint64_t offset = 0;
+  uint64_t index = 0;               // where the u64 index begins; 0 before kFirstPlacedVersion
+  std::vector<uint64_t> checksums;  // hash64 of each kChecksumBlockBytes of the array; none before kFirstPlacedVersion
 
   template <class Archive>
   void archive(Archive& a) {
-    a(count), a(offset);
+    a(count), a(offset), a(index), a(checksums);
   }
 };
 

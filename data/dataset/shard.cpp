@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/hdf5.h"
 #include "data/dataset/shard_structure.h"
 
 namespace weft {
@@ -68,59 +67,24 @@ Shard::Shard(const fs::path& path, const ShardEntry& entry, const ShardIdentity&
       token_bytes_(identity.token_bytes),
       source_vocabulary_(identity.source.vocabulary),
       target_vocabulary_(identity.target.vocabulary),
-      file_(path, File::Mode::Read) {
+      file_(path, File::Mode::Read),
+      source_(file_, entry_.source, token_bytes_),
+      target_(file_, entry_.target, token_bytes_),
+      references_(file_, entry_.references, 1) {
   const uint64_t bytes = file_.size();
   require<DataError>(bytes == entry.bytes, "{}: {} bytes, but the dataset's manifest says {}: truncated or not its own",
                      path.string(), bytes, entry.bytes);
   require<DataError>(structure_checksum(file_, entry, token_bytes_) == entry.structure_checksum,
                      "{} is damaged: its structure does not fit its checksum", path.string());
-  check_structure(identity);
-}
-
-void Shard::check_structure(const ShardIdentity& identity) {
-  const Hdf5File file = Hdf5File::open(path_);
-  for (const auto& [name, value] : stated_texts(identity)) {
-    const std::string found = file.string_attribute("/", name);
-    require<DataError>(found == value, "{}: {} is \"{}\", but the manifest says \"{}\"", path_.string(), name, found,
-                       value);
-  }
-  for (const auto& [name, value] : stated_numbers(identity, entry_)) {
-    const int64_t found = file.int_attribute("/", name);
-    require<DataError>(found == value, "{}: {} is {}, but the manifest says {}", path_.string(), name, found, value);
-  }
-  const auto place = [&](const std::string& name, Hdf5Type type, int64_t count) {
-    const Hdf5Array array = file.array(name);
-    require<DataError>(array.type == type && array.shape == std::vector<int64_t>{count},
-                       "{}: array {} is not of {} elements of {} bytes", path_.string(), name, count,
-                       element_bytes(type));
-    return array.offset;
-  };
-  const auto place_elements = [&](const std::string& name, Hdf5Type type, const ShardTokens& tokens) {
-    const uint64_t offset = place(name, type, tokens.count);
-    require<DataError>(tokens.count == 0 || offset == tokens.offset, "{}: array {} is at byte {}, not {}",
-                       path_.string(), name, offset, tokens.offset);
-  };
-  const bool pairs = has_two_sides(identity.kind);
-  const Hdf5Type ids = token_type(token_bytes_);
-  place_elements(pairs ? kSourceTokens : kStreamTokens, ids, entry_.source);
-  if (!pairs) {
-    source_index_ = place(kStreamDocuments, Hdf5Type::U64, entry_.records);
-    return;
-  }
-  place_elements(kTargetTokens, ids, entry_.target);
-  source_index_ = place(kSourceOffsets, Hdf5Type::U64, entry_.records + 1);
-  target_index_ = place(kTargetOffsets, Hdf5Type::U64, entry_.records + 1);
-  if (!identity.references) return;
-  place_elements(kReferences, Hdf5Type::U8, entry_.references);
-  reference_index_ = place(kReferenceOffsets, Hdf5Type::U64, entry_.records + 1);
+  if (identity.version < kFirstPlacedVersion) place_indices(entry_, indices_by_hdf5(path_, entry_, identity));
 }
 
 // Narrow ids are read into the second half of `into` and widened in place, front to back: no write reaches an id that
 // is still to be read.
-void Shard::read(const ShardTokens& tokens, int64_t vocabulary, int64_t first, std::span<int32_t> into) const {
+void Shard::read(const CheckedArray& tokens, int64_t vocabulary, int64_t first, std::span<int32_t> into) const {
   const size_t bytes = into.size() * static_cast<size_t>(token_bytes_);
   char* at = reinterpret_cast<char*>(into.data()) + (into.size_bytes() - bytes);
-  file_.read_at(tokens.offset + static_cast<uint64_t>(first) * static_cast<uint64_t>(token_bytes_), at, bytes);
+  tokens.read(static_cast<uint64_t>(first) * static_cast<uint64_t>(token_bytes_), at, bytes);
   const uint32_t largest = token_bytes_ == 2 ? widen<uint16_t>(at, into) : widen<uint32_t>(at, into);
   if (into.empty() || largest < vocabulary) return;
   throw DataError(fmt::format("{} is damaged: id {} among tokens {} to {} is not below the vocabulary of {}",
@@ -128,32 +92,32 @@ void Shard::read(const ShardTokens& tokens, int64_t vocabulary, int64_t first, s
 }
 
 void Shard::read_source(int64_t first, std::span<int32_t> into) const {
-  read(entry_.source, source_vocabulary_, first, into);
+  read(source_, source_vocabulary_, first, into);
 }
 
 void Shard::read_target(int64_t first, std::span<int32_t> into) const {
-  read(entry_.target, target_vocabulary_, first, into);
+  read(target_, target_vocabulary_, first, into);
 }
 
 std::string Shard::read_reference(int64_t pair) const {
-  const TokenRange at = range(reference_index_, entry_.references, pair);
+  const TokenRange at = range(entry_.references, pair);
   std::string text(static_cast<size_t>(at.end - at.begin), '\0');
-  file_.read_at(entry_.references.offset + static_cast<uint64_t>(at.begin), text.data(), text.size());
+  references_.read(static_cast<uint64_t>(at.begin), text.data(), text.size());
   return text;
 }
 
 int64_t Shard::document_begin(int64_t i) const {
   uint64_t stored = 0;
-  file_.read_at(source_index_ + static_cast<uint64_t>(i) * sizeof stored, &stored, sizeof stored);
+  file_.read_at(entry_.source.index + static_cast<uint64_t>(i) * sizeof stored, &stored, sizeof stored);
   const auto begin = static_cast<int64_t>(stored);
   if (begin >= 0 && begin <= entry_.source.count) return begin;
   throw DataError(fmt::format("{} is damaged: document {} begins at token {} of {}", path_.string(), i, begin,
                               entry_.source.count));
 }
 
-Shard::TokenRange Shard::range(uint64_t index, const ShardTokens& tokens, int64_t pair) const {
+Shard::TokenRange Shard::range(const ShardTokens& tokens, int64_t pair) const {
   std::array<uint64_t, 2> ends{};
-  file_.read_at(index + static_cast<uint64_t>(pair) * sizeof ends[0], ends.data(), sizeof ends);
+  file_.read_at(tokens.index + static_cast<uint64_t>(pair) * sizeof ends[0], ends.data(), sizeof ends);
   return checked_range(ends[0], ends[1], tokens, pair);
 }
 
@@ -165,12 +129,12 @@ Shard::TokenRange Shard::checked_range(uint64_t begin, uint64_t end, const Shard
                               range.end, tokens.count));
 }
 
-void Shard::append_lengths_of(uint64_t index, const ShardTokens& tokens, std::vector<int32_t>& lengths) const {
+void Shard::append_lengths_of(const ShardTokens& tokens, std::vector<int32_t>& lengths) const {
   constexpr int64_t kPairsAtOnce = 1 << 16;
   std::vector<uint64_t> ends(static_cast<size_t>(std::min(kPairsAtOnce, entry_.records) + 1));
   for (int64_t first = 0; first < entry_.records; first += kPairsAtOnce) {
     const int64_t pairs = std::min(kPairsAtOnce, entry_.records - first);
-    file_.read_at(index + static_cast<uint64_t>(first) * sizeof ends[0], ends.data(),
+    file_.read_at(tokens.index + static_cast<uint64_t>(first) * sizeof ends[0], ends.data(),
                   static_cast<size_t>(pairs + 1) * sizeof ends[0]);
     for (int64_t i = 0; i < pairs; ++i) {
       const TokenRange range = checked_range(ends[i], ends[i + 1], tokens, first + i);
@@ -180,8 +144,8 @@ void Shard::append_lengths_of(uint64_t index, const ShardTokens& tokens, std::ve
 }
 
 void Shard::append_lengths(std::vector<int32_t>& source, std::vector<int32_t>& target) const {
-  append_lengths_of(source_index_, entry_.source, source);
-  append_lengths_of(target_index_, entry_.target, target);
+  append_lengths_of(entry_.source, source);
+  append_lengths_of(entry_.target, target);
 }
 
 }  // namespace weft

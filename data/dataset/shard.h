@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "data/dataset/checked_array.h"
 #include "data/dataset/manifest.h"
 
 namespace weft {
@@ -21,10 +22,11 @@ struct ShardIdentity {
   DatasetSide source;
   DatasetSide target;
 };
+ShardIdentity identity_of(const Manifest& manifest, DataSplit split);
 
 // One shard, read with pread: a shrinking file, a failing disk or a file server that disappears during a read is
-// a DataError; a mapping would end the process with SIGBUS. Construction checks the size, the structure checksum, and
-// that HDF5 and the manifest agree.
+// a DataError; a mapping would end the process with SIGBUS. Construction checks the size and the structure checksum,
+// and before kFirstPlacedVersion that HDF5 and the manifest agree; reading checks the blocks that it touches.
 class Shard {
  public:
   Shard(const fs::path& path, const ShardEntry& entry, const ShardIdentity& identity);
@@ -37,27 +39,24 @@ class Shard {
     int64_t begin;
     int64_t end;
   };
-  TokenRange source_range(int64_t pair) const { return range(source_index_, entry_.source, pair); }
-  TokenRange target_range(int64_t pair) const { return range(target_index_, entry_.target, pair); }
+  TokenRange source_range(int64_t pair) const { return range(entry_.source, pair); }
+  TokenRange target_range(int64_t pair) const { return range(entry_.target, pair); }
   std::string read_reference(int64_t pair) const;  // only if the split holds references
   // Appends the lengths of all sequences, in one pass over each index.
   void append_lengths(std::vector<int32_t>& source, std::vector<int32_t>& target) const;
 
  private:
-  void check_structure(const ShardIdentity& identity);
-  void read(const ShardTokens& tokens, int64_t vocabulary, int64_t first, std::span<int32_t> into) const;
-  TokenRange range(uint64_t index, const ShardTokens& tokens, int64_t pair) const;
+  void read(const CheckedArray& tokens, int64_t vocabulary, int64_t first, std::span<int32_t> into) const;
+  TokenRange range(const ShardTokens& tokens, int64_t pair) const;
   TokenRange checked_range(uint64_t begin, uint64_t end, const ShardTokens& tokens, int64_t pair) const;
-  void append_lengths_of(uint64_t index, const ShardTokens& tokens, std::vector<int32_t>& lengths) const;
+  void append_lengths_of(const ShardTokens& tokens, std::vector<int32_t>& lengths) const;
 
   fs::path path_;
   ShardEntry entry_;
   int token_bytes_;
   int64_t source_vocabulary_, target_vocabulary_;
   File file_;
-  uint64_t source_index_ = 0;  // byte at which the u64 index begins in the file
-  uint64_t target_index_ = 0;
-  uint64_t reference_index_ = 0;
+  CheckedArray source_, target_, references_;
 };
 
 // hash64 of the file without its token arrays: all that HDF5 parses, the indices, and the references, whose bytes no

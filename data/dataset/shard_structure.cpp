@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+
 namespace weft {
 
 namespace {
@@ -41,6 +43,67 @@ std::vector<std::pair<std::string, std::string>> stated_texts(const ShardIdentit
 }
 
 Hdf5Type token_type(int token_bytes) { return token_bytes == 2 ? Hdf5Type::U16 : Hdf5Type::U32; }
+
+ShardIdentity identity_of(const Manifest& manifest, DataSplit split) {
+  return {.version = manifest.version,
+          .kind = manifest.kind,
+          .split = split,
+          .token_bytes = manifest.token_bytes,
+          .references = manifest.splits.at(split).references,
+          .source = manifest.source,
+          .target = manifest.target};
+}
+
+ShardIndices indices_by_hdf5(const fs::path& path, const ShardEntry& entry, const ShardIdentity& identity) {
+  const Hdf5File file = Hdf5File::open(path);
+  for (const auto& [name, value] : stated_texts(identity)) {
+    const std::string found = file.string_attribute("/", name);
+    require<DataError>(found == value, "{}: {} is \"{}\", but the manifest says \"{}\"", path.string(), name, found,
+                       value);
+  }
+  for (const auto& [name, value] : stated_numbers(identity, entry)) {
+    const int64_t found = file.int_attribute("/", name);
+    require<DataError>(found == value, "{}: {} is {}, but the manifest says {}", path.string(), name, found, value);
+  }
+  const auto place = [&](const std::string& name, Hdf5Type type, int64_t count) {
+    const Hdf5Array array = file.array(name);
+    require<DataError>(array.type == type && array.shape == std::vector<int64_t>{count},
+                       "{}: array {} is not of {} elements of {} bytes", path.string(), name, count,
+                       element_bytes(type));
+    return array.offset;
+  };
+  const auto check_elements = [&](const std::string& name, Hdf5Type type, const ShardTokens& tokens) {
+    const uint64_t offset = place(name, type, tokens.count);
+    require<DataError>(tokens.count == 0 || offset == tokens.offset, "{}: array {} is at byte {}, not {}",
+                       path.string(), name, offset, tokens.offset);
+  };
+  const bool pairs = has_two_sides(identity.kind);
+  const Hdf5Type ids = token_type(identity.token_bytes);
+  check_elements(pairs ? kSourceTokens : kStreamTokens, ids, entry.source);
+  if (!pairs) return {.source = place(kStreamDocuments, Hdf5Type::U64, entry.records)};
+  check_elements(kTargetTokens, ids, entry.target);
+  ShardIndices indices{.source = place(kSourceOffsets, Hdf5Type::U64, entry.records + 1),
+                       .target = place(kTargetOffsets, Hdf5Type::U64, entry.records + 1)};
+  if (!identity.references) return indices;
+  check_elements(kReferences, Hdf5Type::U8, entry.references);
+  indices.references = place(kReferenceOffsets, Hdf5Type::U64, entry.records + 1);
+  return indices;
+}
+
+void place_indices(ShardEntry& entry, const ShardIndices& indices) {
+  entry.source.index = indices.source;
+  entry.target.index = indices.target;
+  entry.references.index = indices.references;
+}
+
+void check_hdf5(const fs::path& path, const ShardEntry& entry, const ShardIdentity& identity) {
+  const ShardIndices found = indices_by_hdf5(path, entry, identity);
+  if (identity.version < kFirstPlacedVersion) return;
+  const ShardIndices stated{entry.source.index, entry.target.index, entry.references.index};
+  require<DataError>(found == stated,
+                     "{}: HDF5 finds its indices at bytes {}, {} and {}, the manifest at {}, {} and {}", path.string(),
+                     found.source, found.target, found.references, stated.source, stated.target, stated.references);
+}
 
 void hash_range(const File& file, uint64_t begin, uint64_t end, Hasher& hasher) {
   std::vector<char> piece(std::min<uint64_t>(end - begin, uint64_t{1} << 20));

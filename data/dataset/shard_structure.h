@@ -28,6 +28,18 @@ std::vector<std::pair<std::string, std::string>> stated_texts(const ShardIdentit
 
 Hdf5Type token_type(int token_bytes);
 
+// Where the index of each array begins, as HDF5 says; 0 for one that the shard lacks. DataError unless the attributes
+// and arrays of the file are those that the manifest states.
+struct ShardIndices {
+  uint64_t source = 0, target = 0, references = 0;
+  bool operator==(const ShardIndices&) const = default;
+};
+ShardIndices indices_by_hdf5(const fs::path& path, const ShardEntry& entry, const ShardIdentity& identity);
+void place_indices(ShardEntry& entry, const ShardIndices& indices);
+
+// DataError unless HDF5 finds in the file what the manifest states, at the same bytes.
+void check_hdf5(const fs::path& path, const ShardEntry& entry, const ShardIdentity& identity);
+
 // Hashes bytes [begin, end) of a file in pieces, so that no shard has to fit into memory.
 void hash_range(const File& file, uint64_t begin, uint64_t end, Hasher& hasher);
 

@@ -36,9 +36,13 @@ std::vector<PlacedArray> arrays_of(const ShardArrays& arrays, const ShardIdentit
   return placed;
 }
 
-uint64_t offset_of(const std::vector<PlacedArray>& placed, std::string_view path) {
-  const auto at = std::ranges::find(placed, path, &PlacedArray::path);
-  return at == placed.end() ? 0 : at->offset;
+std::vector<uint64_t> block_checksums(std::span<const char> bytes) {
+  std::vector<uint64_t> checksums;
+  for (size_t at = 0; at < bytes.size(); at += kChecksumBlockBytes) {
+    const auto block = bytes.subspan(at, std::min<size_t>(kChecksumBlockBytes, bytes.size() - at));
+    checksums.push_back(hash64({block.data(), block.size()}));
+  }
+  return checksums;
 }
 
 // Writes large ranges at any offset by direct I/O, which leaves processors to others (base/direct_file.h).
@@ -89,9 +93,9 @@ FullShard::FullShard(const fs::path& path, const ShardIdentity& identity, ShardA
   entry.references.count = static_cast<int64_t>(arrays_.references.size());
   make_file(identity, entry);
   const bool pairs = has_two_sides(identity.kind);
-  entry.source.offset = offset_of(placed_, pairs ? kSourceTokens : kStreamTokens);
-  entry.target.offset = offset_of(placed_, kTargetTokens);
-  entry.references.offset = offset_of(placed_, kReferences);
+  place(entry.source, pairs ? kSourceTokens : kStreamTokens, pairs ? kSourceOffsets : kStreamDocuments);
+  place(entry.target, kTargetTokens, kTargetOffsets);
+  place(entry.references, kReferences, kReferenceOffsets);
   std::ranges::sort(placed_, {}, &PlacedArray::offset);
   const File file(path_, File::Mode::Read);
   entry.bytes = file.size();
@@ -111,6 +115,17 @@ void FullShard::make_file(const ShardIdentity& identity, const ShardEntry& entry
   }
   for (PlacedArray& array : placed_) array.offset = file.array(array.path).offset;
   file.close();
+}
+
+// Completes what the entry states of an array and of its index; a shard may lack both.
+void FullShard::place(ShardTokens& tokens, std::string_view array, std::string_view index) const {
+  if (const auto at = std::ranges::find(placed_, array, &PlacedArray::path); at != placed_.end()) {
+    tokens.offset = at->offset;
+    tokens.checksums = block_checksums(at->bytes);
+  }
+  if (const auto at = std::ranges::find(placed_, index, &PlacedArray::path); at != placed_.end()) {
+    tokens.index = at->offset;
+  }
 }
 
 // Checksum of the finished file: arrays from memory, the rest from disk. See file_checksum(), structure_checksum().

@@ -71,6 +71,7 @@ class FullShard {
 
  private:
   void make_file(const ShardIdentity& identity, const ShardEntry& entry);
+  void place(ShardTokens& tokens, std::string_view array, std::string_view index) const;
   uint64_t checksum(const File& file, bool with_tokens) const;
 
   fs::path path_;

@@ -25,11 +25,20 @@ std::string manifest_of(std::string_view body) {
   return printed(json);
 }
 
-// A reader follows these offsets without a further check: the array must lie within the file's stated size.
-void check_inside(const ShardEntry& shard, const ShardTokens& array, int width) {
-  const uint64_t bytes = static_cast<uint64_t>(array.count) * static_cast<uint64_t>(width);
-  require<InternalError>(array.offset <= shard.bytes && bytes <= shard.bytes - array.offset,
-                         "an array leaves its file");
+// A reader follows these offsets without a further check: the array and its index must lie within the file's stated
+// size, and each block must have a checksum.
+void check_inside(const Manifest& manifest, const ShardEntry& shard, const ShardTokens& array, int width) {
+  const auto inside = [&](uint64_t offset, int64_t count, uint64_t element) {
+    const uint64_t bytes = static_cast<uint64_t>(count) * element;
+    return offset <= shard.bytes && bytes <= shard.bytes - offset;
+  };
+  require<InternalError>(inside(array.offset, array.count, static_cast<uint64_t>(width)), "an array leaves its file");
+  if (manifest.version < kFirstPlacedVersion) return;
+  const int64_t entries = shard.records + (has_two_sides(manifest.kind) ? 1 : 0);
+  require<InternalError>(inside(array.index, entries, sizeof(uint64_t)), "an index leaves its file");
+  const uint64_t covered = array.checksums.size() * kChecksumBlockBytes;
+  require<InternalError>(covered >= static_cast<uint64_t>(array.count) * static_cast<uint64_t>(width),
+                         "a block without a checksum");
 }
 
 }  // namespace
@@ -40,9 +49,9 @@ bool reads_dataset(std::span<const uint8_t> bytes) {
     const Manifest manifest = parse_manifest(manifest_of(body), "dataset.json");
     for (const auto& [name, split] : manifest.splits) {
       for (const ShardEntry& shard : split.shards) {
-        check_inside(shard, shard.source, manifest.token_bytes);
-        check_inside(shard, shard.target, manifest.token_bytes);
-        check_inside(shard, shard.references, 1);
+        check_inside(manifest, shard, shard.source, manifest.token_bytes);
+        if (has_two_sides(manifest.kind)) check_inside(manifest, shard, shard.target, manifest.token_bytes);
+        if (split.references) check_inside(manifest, shard, shard.references, 1);
       }
     }
     const std::string again = manifest_text(manifest);

@@ -76,12 +76,17 @@ DAMAGED_CHECKPOINT = {
 
 SIDE = {"tokenizer_file": "tokenizer.json", "tokenizer_hash": "0123456789abcdef", "vocabulary": 300, "bos": 256, "eos": 257}
 COUNTS = {"tokens": 10, "longest": 6, "unknown": 1, "text_tokens": 7, "entropy": 2.5, "text_bytes": 9}
-SHARD = {"file": "test-00000.h5", "bytes": 4096, "checksum": "0123456789abcdef", "structure_checksum": "fedcba9876543210",
-         "records": 2, "source": {"count": 10, "offset": 2048}, "target": {"count": 10, "offset": 2068},
-         "references": {"count": 9, "offset": 2088}}
+FILE = {"file": "test-00000.h5", "bytes": 4096, "checksum": "0123456789abcdef", "structure_checksum": "fedcba9876543210",
+        "records": 2}
+BLOCK = ["0123456789abcdef"]
+SHARD = {**FILE, "source": {"count": 10, "offset": 2048, "index": 1024, "checksums": BLOCK},
+         "target": {"count": 10, "offset": 2068, "index": 1048, "checksums": BLOCK},
+         "references": {"count": 9, "offset": 2088, "index": 1072, "checksums": BLOCK}}
+SHARD_OF_VERSION_2 = {**FILE, "source": {"count": 10, "offset": 2048}, "target": {"count": 10, "offset": 2068},
+                      "references": {"count": 9, "offset": 2088}}
 SPLIT = {"records": 2, "dropped_empty": 0, "dropped_long": 1, "truncated": 0, "references": True, "source": COUNTS,
          "target": COUNTS, "shards": [SHARD]}
-DATASET_BODY = {"format": "weft dataset", "version": 2, "kind": "pairs", "token_bytes": 2, "source": SIDE, "target": SIDE,
+DATASET_BODY = {"format": "weft dataset", "version": 3, "kind": "pairs", "token_bytes": 2, "source": SIDE, "target": SIDE,
                 "settings": {"data.format": "tsv"}, "splits": {"test": SPLIT},
                 "inputs": [{"path": "t.tsv", "bytes": 20, "modified": 1, "checksum": "0123456789abcdef"}]}
 
@@ -99,7 +104,9 @@ DATASET = {
     "answers": dataset(kind="answers"),
     "pairs": dataset(),
     "pairs_of_version_1": text_of({**DATASET_BODY, "version": 1, "splits": {"test": {
-        **without(SPLIT, "references"), "shards": [without(SHARD, "references")]}}}),
+        **without(SPLIT, "references"), "shards": [without(SHARD_OF_VERSION_2, "references")]}}}),
+    "pairs_of_version_2": text_of({**DATASET_BODY, "version": 2, "splits": {"test": {
+        **SPLIT, "shards": [SHARD_OF_VERSION_2]}}}),
     "stream": dataset({"references": False}, kind="stream", splits={"test": {
         **without(SPLIT, "target"), "references": False, "shards": [without(SHARD, "target", "references")]}}),
 }
@@ -107,9 +114,12 @@ DAMAGED_DATASET = {
     "climbs": dataset(shard={"file": "../test-00000.h5"}),
     "deep": dataset(deep=nested(40)),
     "flag": dataset({"references": 1}),
+    "checksums": dataset(shard={"source": {**SHARD["source"], "checksums": 2 * BLOCK}}),
     "huge": dataset(shard={"source": {"count": 2**62, "offset": 0}}),
-    "later": dataset(version=3),
+    "index_leaves": dataset(shard={"source": {**SHARD["source"], "index": 4080}}),
+    "later": dataset(version=4),
     "leaves": dataset(shard={"references": {"count": 9, "offset": 4090}}),
+    "unchecked": dataset(shard={"source": {**SHARD["source"], "checksums": []}}),
     "records": dataset({"records": 2**50}, {"records": 2**50}),
     "special": dataset(source={**SIDE, "eos": 300}),
     "sums": dataset({"records": 3}),
@@ -227,7 +237,8 @@ def journal(file="train-00000.h5", counts=(), identity=7, flag=b"\0"):
     entries = numbers(*[0] * 15)
     stats = (numbers(len(counts), *counts) + numbers(0, 0, 0, 0)) + 5 * numbers(0, 0, 0, 0, 0)
     pending = numbers(4) + b"\1\0\2\0" + numbers(0, 1, 0) + numbers(0, 0, 0)
-    shard = numbers(len(file)) + file.encode() + numbers(4096, 11, 12, 3) + numbers(8, 2048) + numbers(0, 0) + numbers(0, 0)
+    shard = numbers(len(file)) + file.encode() + numbers(4096, 11, 12, 3)
+    shard += numbers(8, 2048, 1024, 1, 13) + 2 * numbers(0, 0, 0, 0)
     writers = (pending + numbers(1) + shard) + 2 * numbers(0, 0, 0, 0, 0, 0, 0)
     writer = entries + stats + writers + numbers(0) + numbers(0) + flag
     return numbers(identity, 21, 22, 5) + numbers(len(writer)) + writer
@@ -240,6 +251,32 @@ DAMAGED_JOURNAL = {
     "flag": journal(flag=b"\2"),
     "huge": numbers(7, 21, 22, 5, 2**62),
     "vocabulary": journal(counts=(1, 2, 3)),
+}
+
+
+def ids(*values):
+    return struct.pack(f"<{len(values)}H", *values)
+
+
+def shard(content, pairs, records, *places, references=b"\0", token_bytes=b"\2"):
+    """As tests/fuzz/shard_fuzz.h lays it out."""
+    return pairs + token_bytes + references + numbers(records, *places, *[0] * (9 - len(places))) + content
+
+
+# Two documents; two pairs with their references.
+STREAM_FILE = ids(5, 6, 7, 8, 9, 0, 0, 0) + numbers(0, 3)
+PAIRS_FILE = ids(1, 2, 3, 0) + ids(4, 5, 0, 0) + numbers(0, 1, 3) + numbers(0, 0, 2) + b"one two." + numbers(0, 3, 8)
+PLACES = (3, 0, 16, 2, 8, 40, 8, 64, 72)
+SHARDS = {
+    "pairs": shard(PAIRS_FILE, b"\1", 2, *PLACES, references=b"\1"),
+    "stream": shard(STREAM_FILE, b"\0", 2, 5, 0, 16),
+}
+DAMAGED_SHARDS = {
+    "backwards": shard(PAIRS_FILE.replace(numbers(0, 1, 3), numbers(0, 3, 1)), b"\1", 2, *PLACES, references=b"\1"),
+    "begins_outside": shard(STREAM_FILE[:16] + numbers(0, 6), b"\0", 2, 5, 0, 16),
+    "id": shard(ids(1000) + STREAM_FILE[2:], b"\0", 2, 5, 0, 16),
+    "index_leaves": shard(STREAM_FILE, b"\0", 2, 5, 0, 24),
+    "overlap": shard(PAIRS_FILE, b"\1", 2, *(3, 0, 16, 2, 4, 40, 8, 64, 72), references=b"\1"),
 }
 
 
@@ -271,6 +308,7 @@ for target, whole, damaged in (("checkpoint", CHECKPOINT, DAMAGED_CHECKPOINT), (
                                ("datagram", DATAGRAM, DAMAGED_DATAGRAM), ("journal", JOURNAL, DAMAGED_JOURNAL),
                                ("overrides", OVERRIDES, DAMAGED_OVERRIDES), ("pattern", PATTERNS, DAMAGED_PATTERNS),
                                ("run_state", RUN_STATES, DAMAGED_RUN_STATES), ("stored_job", STORED_JOBS, DAMAGED_STORED_JOBS), ("dataset", DATASET, DAMAGED_DATASET),
+                               ("shard", SHARDS, DAMAGED_SHARDS),
                                ("gzip", GZIP, DAMAGED_GZIP), ("jsonl", JSONL, DAMAGED_JSONL), ("safetensors", SAFETENSORS, DAMAGED_SAFETENSORS),
                                ("tsv", TSV, DAMAGED_TSV), ("yaml", YAML, DAMAGED_YAML), ("zstd", ZSTD, DAMAGED_ZSTD)):
     folder = pathlib.Path(__file__).parent / target

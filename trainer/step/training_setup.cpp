@@ -25,6 +25,7 @@ TrainingData open_training_data(const JobConfig& job, Communicator& world) {
     if (!Dataset::has_split(sources, DataSplit::Valid)) return;
     data.valid = std::make_shared<const Dataset>(Dataset::open(sources, DataSplit::Valid, share));
   });
+  if (const std::string earlier = data.train->earlier_format(); !earlier.empty()) log_info("{}", earlier);
   check_job_against(job, *data.train);
   check_answers(job, *data.train);
   check_validation_text(job, data.valid.get());

@@ -27,15 +27,39 @@ DataConfig pairs_config() {
   return {.directory = "pairs", .format = TextFormat::Tsv, .train = {.files = {"pairs.tsv"}}, .source_bos = true};
 }
 
-const fs::path kGolden2 = source_dir() / "tests" / "data" / "dataset" / "golden" / "dataset-v2";
-
-// This made dataset-v2/pairs, in a folder with a copy of dataset-v1/pairs.tsv and heldout.tsv.
-TEST(GoldenDataset, DISABLED_MakeVersion2) {
+DataConfig pairs_config_with_test() {
   DataConfig config = pairs_config();
   config.max_target_tokens = 5;
   config.max_unknown_fraction = 1;
   config.test.files = {"heldout.tsv"};
-  prepare({config, words_tokenizer(), words_tokenizer()});
+  return config;
+}
+
+const fs::path kGolden3 = source_dir() / "tests" / "data" / "dataset" / "golden" / "dataset-v3";
+
+// This made dataset-v3/pairs and dataset-v3/stream, in a folder with copies of dataset-v1/*.t* and
+// dataset-v2/heldout.tsv.
+TEST(GoldenDataset, DISABLED_MakeVersion3) {
+  prepare({stream_config(), bytes_tokenizer()});
+  prepare({pairs_config_with_test(), words_tokenizer(), words_tokenizer()});
+}
+
+TEST(GoldenDataset, Version3IsRead) {
+  EXPECT_TRUE(verify_dataset(kGolden3 / "pairs").empty());
+  EXPECT_TRUE(verify_dataset(kGolden3 / "stream").empty());
+  const Dataset test = Dataset::open(kGolden3 / "pairs", DataSplit::Test),
+                train = Dataset::open(kGolden3 / "stream", DataSplit::Train);
+  EXPECT_EQ(test.header().version, 3);
+  EXPECT_EQ(test.read_reference(2), "tre fire fem seks tråder");
+  EXPECT_EQ(train.load_source_tokenizer()->decode(all_tokens(train), {.show_specials = true}),
+            "The warp runs along the loom,\nthe weft across it.</s>Thread over thread.</s>Grün, blå — 布.</s>");
+}
+
+const fs::path kGolden2 = source_dir() / "tests" / "data" / "dataset" / "golden" / "dataset-v2";
+
+// This made dataset-v2/pairs, in a folder with a copy of dataset-v1/pairs.tsv and heldout.tsv.
+TEST(GoldenDataset, DISABLED_MakeVersion2) {
+  prepare({pairs_config_with_test(), words_tokenizer(), words_tokenizer()});
 }
 
 TEST(GoldenDataset, PairsOfVersion2AreReadWithTheirText) {

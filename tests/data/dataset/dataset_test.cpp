@@ -12,7 +12,7 @@
 
 #include "base/hdf5.h"
 #include "data/dataset/open_shards.h"
-#include "tests/data/dataset/fixture.h"
+#include "tests/data/dataset/readers.h"
 #include "tests/support/error_of.h"
 #include "tests/support/scratch.h"
 
@@ -22,18 +22,6 @@ namespace {
 using namespace test;
 
 using testing::HasSubstr;
-
-Ids tokens(const Dataset& dataset, int64_t first, int64_t count) {
-  Ids ids(static_cast<size_t>(count));
-  dataset.read_tokens(first, ids);
-  return ids;
-}
-
-Ids range(int32_t first, int32_t count, int32_t step = 1) {
-  Ids ids(static_cast<size_t>(count));
-  for (int32_t i = 0; i < count; ++i) ids[static_cast<size_t>(i)] = first + i * step;
-  return ids;
-}
 
 TEST(DatasetStream, TokensComeBackAcrossShards) {
   const Scratch scratch;
@@ -145,83 +133,6 @@ TEST(DatasetOpen, AnotherDatasetsShardIsRefused) {
   EXPECT_THAT(error_of([&] { Dataset::open(scratch.path(), DataSplit::Train); }), HasSubstr("damaged"));
 }
 
-// One flipped bit in every third byte and in every byte of a token: opening or reading reports the damage, or nothing
-// that is read has changed except ids, which stay in range.
-TEST(DatasetOpen, NoFlippedBitOfStructureIsAccepted) {
-  const Scratch scratch;
-  DatasetBuilder{.directory = scratch.path(), .vocabulary = 256}.pairs({{{1, 2}, {3}}, {{4}, {5, 6, 7}}});
-  const Manifest manifest = read_manifest(scratch.path());
-  const ShardEntry shard = manifest.splits.at(DataSplit::Train).shards.at(0);
-  const std::string whole = read_file(scratch / shard.file);
-  const auto is_token = [&](size_t at) {
-    const auto in = [&](const ShardTokens& t) {
-      return at >= t.offset && at < t.offset + static_cast<uint64_t>(t.count) * 2;
-    };
-    return in(shard.source) || in(shard.target);
-  };
-  int accepted = 0;
-  for (size_t at = 0; at < whole.size(); ++at) {
-    if (at % 3 != 0 && !is_token(at)) continue;
-    std::string damaged = whole;
-    damaged[at] = static_cast<char>(damaged[at] ^ (1 << (at % 8)));
-    File(scratch / shard.file, File::Mode::ReadWrite).write_at(0, damaged.data(), damaged.size());
-    try {
-      const Dataset dataset = Dataset::open(scratch.path(), DataSplit::Train);
-      for (int64_t i = 0; i < dataset.num_pairs(); ++i) {
-        Ids source(static_cast<size_t>(dataset.source_length(i)));
-        dataset.read_source(i, source);
-        Ids target(static_cast<size_t>(dataset.target_length(i)));
-        dataset.read_target(i, target);
-        for (const int32_t id : source) EXPECT_LT(id, 256);
-      }
-      ++accepted;
-      EXPECT_TRUE(is_token(at)) << at;
-    } catch (const DataError&) {
-    }
-  }
-  EXPECT_GT(accepted, 0);  // low bytes of ids: only a full verification finds these
-}
-
-TEST(DatasetRead, AnIdBeyondTheVocabularyIsDamage) {
-  const Scratch scratch;
-  DatasetBuilder{.directory = scratch.path(), .vocabulary = 50}.stream({range(0, 50)});
-  const ShardEntry shard = read_manifest(scratch.path()).splits.at(DataSplit::Train).shards.at(0);
-  const uint16_t beyond = 50;
-  File(scratch / shard.file, File::Mode::ReadWrite).write_at(shard.source.offset + 2 * 30, &beyond, 2);
-  const Dataset dataset = Dataset::open(scratch.path(), DataSplit::Train);
-  EXPECT_EQ(tokens(dataset, 0, 30), range(0, 30));
-  EXPECT_THAT(error_of([&] { tokens(dataset, 25, 10); }),
-              HasSubstr("train-00000.h5 is damaged: id 50 among tokens 25 to 35"));
-}
-
-// A mapped file that shrinks would end the process with SIGBUS.
-TEST(DatasetRead, AShardCutWhileItIsReadIsAnError) {
-  const Scratch scratch;
-  DatasetBuilder{.directory = scratch.path(), .vocabulary = 60000}.stream({range(0, 50000)});
-  const Dataset dataset = Dataset::open(scratch.path(), DataSplit::Train);
-  const ShardEntry shard = read_manifest(scratch.path()).splits.at(DataSplit::Train).shards.at(0);
-  fs::resize_file(scratch / shard.file, shard.source.offset + 2 * 100);
-  EXPECT_EQ(tokens(dataset, 0, 100), range(0, 100));
-  EXPECT_THAT(error_of([&] { tokens(dataset, 90, 20); }),
-              AllOf(HasSubstr("train-00000.h5: the file ends at byte"), HasSubstr("20 more were expected")));
-  fs::resize_file(scratch / shard.file, 0);
-  EXPECT_THAT(error_of([&] { dataset.document_begin(0); }), HasSubstr("train-00000.h5: the file ends at byte"));
-  EXPECT_THAT(error_of([&] { Dataset::open(scratch.path(), DataSplit::Train); }),
-              HasSubstr("truncated or not its own"));
-}
-
-TEST(DatasetRead, AnIndexCutWhileItIsReadIsAnError) {
-  const Scratch scratch;
-  DatasetBuilder{.directory = scratch.path()}.pairs({{{3, 4}, {1, 5, 2}}, {{6}, {1, 2}}});
-  const Dataset dataset = Dataset::open(scratch.path(), DataSplit::Train);
-  fs::resize_file(scratch / "train-00000.h5", 10);
-  std::vector<int32_t> source, target;
-  for (const std::string& error :
-       {error_of([&] { dataset.source_length(0); }), error_of([&] { dataset.all_lengths(source, target); })}) {
-    EXPECT_THAT(error, HasSubstr("train-00000.h5: the file ends at byte"));
-  }
-}
-
 // A forced preparation renames new shards over old ones: a reader that has the old ones open keeps reading them.
 TEST(DatasetRead, AReplacedShardKeepsItsOpenContent) {
   const Scratch scratch;
@@ -291,11 +202,7 @@ struct ShardsKeptOpen : testing::Test {
   }
   OpenShards shards(size_t limit) const {
     const Manifest manifest = read_manifest(scratch.path());
-    const auto identity = std::make_shared<const ShardIdentity>(ShardIdentity{.kind = manifest.kind,
-                                                                              .split = DataSplit::Train,
-                                                                              .token_bytes = manifest.token_bytes,
-                                                                              .source = manifest.source,
-                                                                              .target = manifest.target});
+    const auto identity = std::make_shared<const ShardIdentity>(identity_of(manifest, DataSplit::Train));
     std::vector<ShardFile> files;
     for (const ShardEntry& shard : manifest.splits.at(DataSplit::Train).shards) {
       files.push_back({scratch.path(), shard, identity});

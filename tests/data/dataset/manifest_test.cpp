@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/hash.h"
+#include "data/dataset/inspect.h"
 #include "tests/data/dataset/fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/scratch.h"
@@ -16,6 +17,7 @@ namespace {
 
 using namespace test;
 
+using testing::Contains;
 using testing::HasSubstr;
 
 class ManifestDamage : public testing::Test {
@@ -26,19 +28,30 @@ class ManifestDamage : public testing::Test {
     DatasetBuilder{.directory = scratch_.path()}.stream({ids});
   }
 
-  // The error after a change to a manifest whose checksum is made to fit.
-  template <class F>
-  std::string error_after(F&& change) {
+  // What `look` says after a change to a manifest whose checksum is made to fit.
+  template <class F, class Look>
+  auto after(F&& change, Look&& look) {
     const std::string whole = read_file(scratch_ / kManifestName);
     auto json = nlohmann::json::parse(whole);
     json.erase("checksum");
     change(json);
     json["checksum"] = hash_hex(hash64(json.dump(1) + "\n"));
     write_file_atomically(scratch_ / kManifestName, json.dump(1) + "\n");
-    const std::string error = error_of([&] { Dataset::open(scratch_.path(), DataSplit::Train); });
+    auto said = look();
     write_file_atomically(scratch_ / kManifestName, whole);
-    return error;
+    return said;
   }
+  // The error of opening the dataset, and what its verification finds.
+  template <class F>
+  std::string error_after(F&& change) {
+    return after(change, [&] { return error_of([&] { Dataset::open(scratch_.path(), DataSplit::Train); }); });
+  }
+  template <class F>
+  std::vector<std::string> findings_after(F&& change) {
+    return after(change, [&] { return verify_dataset(scratch_.path()); });
+  }
+
+  static nlohmann::json& shard(nlohmann::json& json) { return json["splits"]["train"]["shards"][0]; }
 
   Scratch scratch_;
 };
@@ -66,8 +79,8 @@ TEST_F(ManifestDamage, TruncationIsFound) {
 }
 
 TEST_F(ManifestDamage, LaterVersionsAndForeignFilesAreNamed) {
-  EXPECT_THAT(error_after([](auto& json) { json["version"] = 3; }),
-              HasSubstr("version 3; this weft reads versions 1 to 2"));
+  EXPECT_THAT(error_after([](auto& json) { json["version"] = 4; }),
+              HasSubstr("version 4; this weft reads versions 1 to 3"));
   EXPECT_THAT(error_after([](auto& json) { json["format"] = "other"; }), HasSubstr("is not a weft dataset"));
 }
 
@@ -78,7 +91,6 @@ TEST_F(ManifestDamage, ImpossibleStatementsAreNamed) {
               HasSubstr("kind: \"triples\" is not one of stream, pairs, answers"));
   EXPECT_THAT(error_after([](auto& json) { json["source"]["eos"] = 100; }), HasSubstr("eos is 100, not a number from"));
   EXPECT_THAT(error_after([](auto& json) { json["source"].erase("vocabulary"); }), HasSubstr("no \"vocabulary\""));
-  const auto shard = [](auto& json) -> nlohmann::json& { return json["splits"]["train"]["shards"][0]; };
   EXPECT_THAT(error_after([&](auto& json) { shard(json)["file"] = "../x.h5"; }), HasSubstr("is no file name"));
   EXPECT_THAT(error_after([&](auto& json) { shard(json)["checksum"] = "12"; }), HasSubstr("no checksum"));
   EXPECT_THAT(error_after([&](auto& json) { shard(json)["source"]["offset"] = 1 << 30; }), HasSubstr("leave a file"));
@@ -91,10 +103,31 @@ TEST_F(ManifestDamage, ImpossibleStatementsAreNamed) {
 
 // The manifest and the shard are both sound, but of different vocabularies.
 TEST_F(ManifestDamage, ShardAndManifestMustAgree) {
-  EXPECT_THAT(error_after([](auto& json) { json["source"]["vocabulary"] = 101; }),
-              HasSubstr("source_vocabulary is 100, but the manifest says 101"));
-  EXPECT_THAT(error_after([](auto& json) { json["source"]["tokenizer_hash"] = "0000000000001235"; }),
-              HasSubstr("source_tokenizer_hash is \"0000000000001234\""));
+  EXPECT_THAT(findings_after([](auto& json) { json["source"]["vocabulary"] = 101; }),
+              Contains(HasSubstr("source_vocabulary is 100, but the manifest says 101")));
+  EXPECT_THAT(findings_after([](auto& json) { json["source"]["tokenizer_hash"] = "0000000000001235"; }),
+              Contains(HasSubstr("source_tokenizer_hash is \"0000000000001234\"")));
+  EXPECT_THAT(findings_after([&](auto& json) { shard(json)["source"]["index"] = 8; }),
+              Contains(HasSubstr("HDF5 finds its indices at bytes")));
+}
+
+// Earlier versions leave the places of indices to HDF5, so opening a dataset compares.
+TEST_F(ManifestDamage, EarlierVersionsAreComparedOnOpening) {
+  EXPECT_THAT(error_after([](auto& json) { json["version"] = 2; }),
+              HasSubstr("format_version is 3, but the manifest says 2"));
+}
+
+TEST_F(ManifestDamage, PlacesAndChecksumsAreComplete) {
+  const auto source = [](auto& json) -> nlohmann::json& { return shard(json)["source"]; };
+  EXPECT_THAT(error_after([&](auto& json) { source(json).erase("index"); }), HasSubstr("source has no \"index\""));
+  EXPECT_THAT(error_after([&](auto& json) { source(json)["index"] = shard(json)["bytes"]; }),
+              HasSubstr("the index of 1 records at byte"));
+  EXPECT_THAT(error_after([&](auto& json) { source(json)["checksums"].clear(); }),
+              HasSubstr("0 checksums for 1 blocks of 1048576 bytes"));
+  EXPECT_THAT(error_after([&](auto& json) { source(json)["checksums"].push_back("0000000000000000"); }),
+              HasSubstr("2 checksums for 1 blocks"));
+  EXPECT_THAT(error_after([&](auto& json) { source(json)["checksums"][0] = 5; }),
+              HasSubstr("checksums[0] is no string"));
 }
 
 }  // namespace

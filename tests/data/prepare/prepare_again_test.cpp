@@ -254,7 +254,7 @@ TEST_F(PrepareAgain, VerifyNamesEveryDamagedShard) {
 
 TEST_F(PrepareAgain, DescriptionHasCountsAndHashes) {
   const std::string text = describe_dataset(data_.directory);
-  EXPECT_THAT(text, HasSubstr("version 2, stream, ids of 2 bytes"));
+  EXPECT_THAT(text, HasSubstr("version 3, stream, ids of 2 bytes"));
   EXPECT_THAT(text, HasSubstr("tokenizer: tokenizer.json, vocabulary 6, hash "));
   EXPECT_THAT(text, HasSubstr("train: 2 documents in 2 shards"));
   EXPECT_THAT(text, HasSubstr("a.txt, 8 bytes"));

@@ -171,7 +171,7 @@ TEST(Prepare, HeldOutPairsAreNeitherDroppedNorCutAndKeepTheirText) {
   EXPECT_EQ(kept.target.text_bytes, 2 + 7 + 1 + 0);
   EXPECT_GT(kept.shards.size(), 1u);
   const Dataset test = Dataset::open(data.directory, DataSplit::Test);
-  EXPECT_EQ(test.header().version, 2);
+  EXPECT_EQ(test.header().version, kDatasetVersion);
   EXPECT_THAT(references_of(test), ElementsAre("cd", "d  \xff\u00e9f", "x", ""));
   EXPECT_EQ(test.target_length(1), 9) << "not cut either";
   EXPECT_EQ(test.target_length(3), 2) << "bos and eos";
