@@ -55,17 +55,23 @@ void remove_all_abandoned(const fs::path& directory, const std::string& prefix) 
   }
 }
 
-// The file is locked as long as it is open. Someone who cleans up may have come between open() and the lock; then
-// another is made.
+// The file is locked as long as it is open. A process that cleans up may have come between open() and the lock; then
+// another is made. Each attempt fails where a file system gives an open file another inode number at each question.
 File make(const fs::path& directory, const std::string& prefix) {
+  constexpr int kAttempts = 100;
   std::random_device random;
-  for (;;) {
+  for (int i = 0; i < kAttempts; ++i) {
     const fs::path path = directory / (prefix + fmt::format("{:0{}x}", uint32_t{random()}, kRandomDigits));
     if (std::error_code error; fs::exists(fs::symlink_status(path, error))) continue;
     File file(path, File::Mode::New);
     const bool taken = ::flock(file.descriptor(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     if (!taken && has_name(file.descriptor(), path)) return file;
   }
+  throw DataError(
+      fmt::format("{}: no new file here keeps its name: each of {} was another file, or none, as soon as it "
+                  "was made",
+                  directory.empty() ? "." : directory.string(), kAttempts),
+      "write to a directory on another file system");
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ std::map<std::string, std::string> evaluation_identity(const JobConfig& job, con
   std::map<std::string, std::string> identity = {{"validation text", fmt::format("{}", fmt::join(content, " "))},
                                                  {"evaluation.max_sequences", std::to_string(options.max_sequences)},
                                                  {"evaluation.metric", std::string(enum_name(job.evaluation.metric))}};
-  if (valid->header().kind == DatasetKind::Pairs) {
+  if (has_two_sides(valid->header().kind)) {
     identity["model.max_length"] = std::to_string(options.max_length);
   } else {
     identity["batch.context_length"] = std::to_string(options.context_length);

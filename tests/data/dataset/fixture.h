@@ -18,6 +18,7 @@ struct DatasetBuilder {
   int64_t vocabulary = 100;
   int64_t shard_tokens = 1 << 20;
   uint64_t tokenizer_hash = 0x1234;
+  DatasetKind of_rows = DatasetKind::Pairs;  // or Answers
 
   Manifest manifest(DatasetKind kind) const {
     const DatasetSide side{.tokenizer_hash = tokenizer_hash,
@@ -40,7 +41,7 @@ struct DatasetBuilder {
   }
 
   void pairs(const IdPairs& rows, DataSplit split = DataSplit::Train) const {
-    Manifest result = manifest(DatasetKind::Pairs);
+    Manifest result = manifest(of_rows);
     SplitWriter writer(directory, identity(result, split), shard_tokens);
     SplitEntry entry{.records = static_cast<int64_t>(rows.size())};
     for (const auto& [source, target] : rows) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "parallel/local/in_process.h"
+#include "tests/data/dataset/fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/trainer/fixture/small_run.h"
 #include "trainer/run/validation.h"
@@ -97,6 +98,17 @@ TEST_F(ChangedEvaluation, IdentityNamesWhatIsMeasured) {
   job.evaluation.every_steps = 7, job.evaluation.patience = 9, job.train.label_smoothing = 0.1;
   EXPECT_EQ(evaluation_identity(job, &valid), before);
   EXPECT_TRUE(evaluation_identity(job, nullptr).empty());
+}
+
+// Prompts with their answers are scored whole, as pairs are: no window has a length.
+TEST(EvaluationIdentity, AnswersAreMeasuredUpToTheLongest) {
+  const Scratch scratch;
+  DatasetBuilder{.directory = scratch.path(), .of_rows = DatasetKind::Answers}.pairs({{{3, 4}, {5, 2}}},
+                                                                                     DataSplit::Valid);
+  const Dataset valid = Dataset::open(scratch.path(), DataSplit::Valid);
+  const auto identity = evaluation_identity(JobConfig{}, &valid);
+  EXPECT_TRUE(identity.contains("model.max_length"));
+  EXPECT_FALSE(identity.contains("batch.context_length"));
 }
 
 }  // namespace
