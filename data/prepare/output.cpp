@@ -28,9 +28,8 @@ std::set<std::string> old_files(const fs::path& directory) {
 }  // namespace
 
 OutputDirectory::OutputDirectory(fs::path path) : path_(std::move(path)), staging_(path_ / kStagingName) {
-  std::error_code error;
-  made_ = fs::create_directories(path_, error);
-  require<DataError>(!error, "cannot make directory {}: {}", path_.string(), error.message());
+  made_ = !fs::exists(path_);
+  create_directories_durably(path_);
   descriptor_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor_ < 0) throw_errno("open", path_);
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {

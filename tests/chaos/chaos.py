@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Disturbs training runs on two ranks, and checks that nothing is lost.
 
-    chaos.py WEFT FAULT_LIBRARY SCRATCH [--faults N] [--seed S] [--json FILE]
+    chaos.py WEFT FAULT_LIBRARY RECORD_LIBRARY SCRATCH [--faults N] [--seed S] [--json FILE]
 
 A small job runs once undisturbed. Then, for each fault, the same command runs with the library preloaded (fault.cpp)
 and is disturbed in one of nine phases; a fault that its run did not reach is not counted. What must hold then:
@@ -12,8 +12,9 @@ and is disturbed in one of nine phases; a fault that its run did not reach is no
 - the same command again begins at the newest checkpoint that was committed: no step is trained again that was saved
 - it ends with the tensors, losses and norms of the undisturbed run, bit for bit, and leaves no temporary file
 
-Without --faults: each phase once, and other mishaps: bytes of checkpoints that change, files that are cut, a full disk,
-a second job on the same directory, a branch. Exit status 1 if anything was lost.
+Without --faults: each phase once. Then other mishaps: bytes of checkpoints that change, files that are cut, a full disk,
+files that may not grow, a second job on the same directory, a branch that is killed, other numbers of ranks after each
+kill, and power that fails (power.py). Exit status 1 if anything was lost.
 """
 
 import argparse
@@ -24,14 +25,16 @@ import random
 import sys
 
 from faults import PHASES, once_each, random_faults
-from mishaps import branch, damage, full_disk, two_jobs
+from mishaps import branch, damage, full_disk, no_growth, other_ranks, two_jobs
+from power import while_preparing, while_training
 from runs import Lost, Runs
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("weft", type=pathlib.Path)
-    parser.add_argument("library", type=pathlib.Path)
+    parser.add_argument("faults_library", type=pathlib.Path)
+    parser.add_argument("record_library", type=pathlib.Path)
     parser.add_argument("scratch", type=pathlib.Path)
     parser.add_argument("--faults", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
@@ -39,7 +42,8 @@ def main():
     arguments = parser.parse_args()
     random_ = random.Random(arguments.seed)
     found = collections.Counter()
-    runs = Runs(arguments.weft.resolve(), arguments.library.resolve(), arguments.scratch.resolve())
+    runs = Runs(arguments.weft.resolve(), arguments.faults_library.resolve(), arguments.record_library.resolve(),
+                arguments.scratch.resolve())
     try:
         if arguments.faults:
             random_faults(runs, random_, arguments.faults, found)
@@ -47,9 +51,13 @@ def main():
         else:
             once_each(runs, random_, found)
             damage(runs, random_, found, {("rank-00001.h5", "flip")})
+        while_training(runs, random_, found, 60 if arguments.faults else 5)
+        while_preparing(runs, random_, found, 60 if arguments.faults else 3)
         full_disk(runs, found)
+        no_growth(runs, found)
         two_jobs(runs, found)
         branch(runs, found)
+        other_ranks(runs, found)
     except Lost as lost:
         print(f"LOST: {lost}")
         return 1

@@ -7,13 +7,9 @@
 // PHASE: start, load, data (a read of the dataset), step, evaluation, snapshot, write, commit, retention. ACTION: a
 // signal's number, which VICTIM gets; or, of RANK's own call, the name of an errno (ENOSPC, EIO, EROFS), cut (it does
 // half of its work), or stall (it takes MILLISECONDS longer).
-#include <dlfcn.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -28,19 +24,11 @@
 #include <thread>
 #include <vector>
 
+#include "tests/chaos/preload.h"
+
 namespace {
 
-template <class Function>
-Function real(const char* name) {
-  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
-}
-
-std::string text_of(const char* variable) {
-  const char* text = getenv(variable);
-  return text ? text : "";
-}
-
-bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+using namespace weft::test;
 
 // Writes the text with one write(2), so that a kill leaves all of it or nothing.
 void leave(const std::string& path, const std::string& text) {
@@ -129,17 +117,6 @@ Verdict at(std::string_view phase, const char* call, const std::string& path) {
     }).detach();
   }
   return Verdict::Go;
-}
-
-std::string path_of(int descriptor) {
-  std::array<char, 4096> target{};
-  const ssize_t size =
-      readlink(("/proc/self/fd/" + std::to_string(descriptor)).c_str(), target.data(), target.size() - 1);
-  return size > 0 ? std::string(target.data(), static_cast<size_t>(size)) : "";
-}
-
-std::string path_at(int folder, const char* path) {
-  return folder == AT_FDCWD || path[0] == '/' ? path : path_of(folder) + "/" + path;
 }
 
 // The state of a path below checkpoints/: step-7 is committed, step-7.2.tmp is being written by attempt 2, step-7.tmp
@@ -231,10 +208,6 @@ int opened(int folder, const char* path, int flags, mode_t mode) {
   return openat_(folder, path, flags, mode);
 }
 
-mode_t mode_of(int flags, va_list arguments) {
-  return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, mode_t) : 0;
-}
-
 template <class Call>
 int done(const char* call, const std::string& path, Call&& make) {
   return plan().mine && before(call, path) == Verdict::Fail ? -1 : make();
@@ -244,19 +217,10 @@ int done(const char* call, const std::string& path, Call&& make) {
 
 extern "C" {
 
-#define OPENS(name, folder, ...)                   \
-  int name(__VA_ARGS__, int flags, ...) {          \
-    va_list arguments;                             \
-    va_start(arguments, flags);                    \
-    const mode_t mode = mode_of(flags, arguments); \
-    va_end(arguments);                             \
-    return opened(folder, path, flags, mode);      \
-  }
-OPENS(open, AT_FDCWD, const char* path)
-OPENS(open64, AT_FDCWD, const char* path)
-OPENS(openat, folder, int folder, const char* path)
-OPENS(openat64, folder, int folder, const char* path)
-#undef OPENS
+WEFT_OPENS(open, AT_FDCWD, const char* path)
+WEFT_OPENS(open64, AT_FDCWD, const char* path)
+WEFT_OPENS(openat, folder, int folder, const char* path)
+WEFT_OPENS(openat64, folder, int folder, const char* path)
 
 ssize_t write(int descriptor, const void* bytes, size_t size) {
   static const auto next = real<ssize_t (*)(int, const void*, size_t)>("write");

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What else can happen to a run: damaged checkpoints, a full disk, a second job, a branch."""
+"""What else can happen to a run: damaged checkpoints, full disks, a second job, branches, other ranks."""
 
 import os
+import signal
 import subprocess
 import time
 
-from runs import Lost
+from runs import SAVES, Fault, Lost
 
 
 def damage(runs, random_, found, kinds=None):
@@ -75,13 +76,56 @@ def two_jobs(runs, found):
 
 
 def branch(runs, found):
-    """Resumes an older checkpoint of a run that has ended, which must end the same."""
+    """Resumes an older checkpoint of a run, and is killed after a save: the same command goes on from that save."""
     runs.clear("branch")
     runs.half("branch")
     older = sorted((runs.scratch / "branch" / "checkpoints").glob("step-????????"))[0]
-    code, log = runs.train("branch", "--resume", f"branch/checkpoints/{older.name}")
-    if code != 0 or f"resumed from branch/checkpoints/{older.name} " not in log:
-        raise Lost(f"a branch ended with {code}:\n{log}")
+    arguments = ("--resume", f"branch/checkpoints/{older.name}")
+    begins = int(older.name[5:])
+    code, came = runs.disturbed("branch", Fault("step", SAVES + 3, 0, int(signal.SIGKILL), 1, 0), *arguments)
+    log = (runs.scratch / "branch.log").read_text()
+    if not came or f"resumed from branch/checkpoints/{older.name} " not in log:
+        raise Lost(f"a branch did not begin where it was told, and ended with {code}:\n{log}")
+    runs.goes_on("branch", *arguments, begins_at=begins + SAVES)
     runs.goes_on("branch")
     found["branch"] += 1
-    print(f"branch from {older.name}: the same end", flush=True)
+    print(f"branch from {older.name}: killed and resumed to the same end", flush=True)
+
+
+def other_ranks(runs, found):
+    """Changes the number of ranks after each kill: 2, 1 and 4. The end is that of a run that changed it undisturbed."""
+    last = runs.steps_of("half")[-1]
+    kill = Fault("step", SAVES + 3, 0, int(signal.SIGKILL), 0, 0)
+    for run in ("changes", "undisturbed"):
+        runs.clear(run)
+        runs.half(run)
+    _, came = runs.disturbed("changes", kill, ranks=1)
+    if not came or runs.whole_checkpoints("changes") != last + SAVES:
+        raise Lost(f"one rank that went on was not killed after step {last + SAVES}")
+    stop = ("--set", f"train.max_steps={last + SAVES}", "--set", "allow_changes=[train.max_steps]")
+    code, log = runs.train("undisturbed", *stop, ranks=1)
+    if code != 0:
+        raise Lost(f"one rank that went on ended with {code}:\n{log}")
+    ends = ("--set", "allow_changes=[train.max_steps]")
+    code, log = runs.train("undisturbed", *ends, ranks=4)
+    if code != 0:
+        raise Lost(f"four ranks that went on ended with {code}:\n{log}")
+    runs.goes_on("changes", ranks=4, begins_at=last + SAVES, as_in=runs.result("undisturbed"))
+    found["other-ranks"] += 1
+    print("2, 1 and 4 ranks, killed between: the end of the undisturbed run", flush=True)
+
+
+def no_growth(runs, found):
+    """A limit on the size of files (ulimit -f) ends a save: nothing else is lost, and the run goes on without it."""
+    run = "no-growth"
+    runs.clear(run)
+    runs.half(run)
+    code, log = runs.train(run, before=("bash", "-c", 'ulimit -f 40 && exec "$0" "$@"'))
+    if code not in (3, 153):  # refused, or ended by SIGXFSZ
+        raise Lost(f"with files of at most 40 KiB it ended with {code}:\n{log}")
+    runs.nothing_runs(run)
+    newest = runs.whole_checkpoints(run)
+    runs.goes_on(run, begins_at=newest)
+    runs.no_temporaries(run)
+    found["no-growth"] += 1
+    print("files that may not grow: refused, and resumed without the limit", flush=True)

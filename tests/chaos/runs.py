@@ -35,8 +35,8 @@ class Lost(Exception):
 
 
 class Runs:
-    def __init__(self, weft, library, scratch):
-        self.weft, self.library, self.scratch = weft, library, scratch
+    def __init__(self, weft, faults, recorder, scratch):
+        self.weft, self.faults, self.recorder, self.scratch = weft, faults, recorder, scratch
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir(parents=True)
         (scratch / "text.txt").write_text("".join(f"the boat {i * 37 % 101} went by\n" for i in range(1, 201)))
@@ -52,21 +52,21 @@ class Runs:
         # A copy of a run that was killed after its third save, which has a checkpoint to load.
         self.disturbed("half", Fault("step", 3 * SAVES + 3, 0, int(signal.SIGKILL), 1, 0))
 
-    def train(self, run, *arguments, fault=None):
-        """Returns exit status and output of one command on two ranks."""
+    def train(self, run, *arguments, ranks=2, fault=None, before=()):
+        """Returns exit status and output of one command on some ranks; `before`: words before weft on each of them."""
         environment = dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1",
                            OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-        ranks = [self.weft, "train", "job.yaml", "--set", f"run_dir={run}", *arguments]
+        words = [*before, self.weft, "train", "job.yaml", "--set", f"run_dir={run}", *arguments]
         if fault:
             folder = self.scratch / f"{run}.fault"
             folder.mkdir(exist_ok=True)
-            words = (fault.phase, fault.nth, fault.rank, fault.action, fault.victim, fault.delay)
-            ranks = ["env", f"LD_PRELOAD={self.library}", f"WEFT_FAULT_FOLDER={folder}",
-                     f"WEFT_FAULT_EVALUATES={EVALUATES}", "WEFT_FAULT=" + ":".join(map(str, words)), *ranks]
-        command = ["mpirun", "--oversubscribe", "--bind-to", "none", "-np", "2", *ranks]
+            numbers = (fault.phase, fault.nth, fault.rank, fault.action, fault.victim, fault.delay)
+            words = ["env", f"LD_PRELOAD={self.faults}", f"WEFT_FAULT_FOLDER={folder}",
+                     f"WEFT_FAULT_EVALUATES={EVALUATES}", "WEFT_FAULT=" + ":".join(map(str, numbers)), *words]
+        command = ["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(ranks), *words]
         log = self.scratch / f"{run}.log"
-        with open(log, "w") as words:
-            process = subprocess.Popen(command, cwd=self.scratch, env=environment, stdout=words,
+        with open(log, "w") as output:
+            process = subprocess.Popen(command, cwd=self.scratch, env=environment, stdout=output,
                                        stderr=subprocess.STDOUT, start_new_session=True)
             try:
                 code = process.wait(PATIENCE)
@@ -76,9 +76,9 @@ class Runs:
                 raise Lost(f"still running after {PATIENCE} s:\n{log.read_text()}")
         return code, log.read_text()
 
-    def disturbed(self, run, fault):
+    def disturbed(self, run, fault, *arguments, ranks=2):
         """Returns the exit status, and whether the fault came in its phase."""
-        code, _ = self.train(run, fault=fault)
+        code, _ = self.train(run, *arguments, ranks=ranks, fault=fault)
         hit = self.scratch / f"{run}.fault" / "hit"
         came = hit.exists() and hit.read_text().startswith(fault.phase)
         if came and fault.phase == "evaluation" and isinstance(fault.action, int) and fault.action == signal.SIGKILL:
@@ -147,23 +147,24 @@ class Runs:
     def folder(self, run, step):
         return self.scratch / run / "checkpoints" / f"step-{step:08}"
 
-    def goes_on(self, run, lines_may_lack=False, begins_at=None):
-        """Runs the same command again, which must end as the undisturbed run did."""
-        code, log = self.train(run)
+    def goes_on(self, run, *arguments, ranks=2, lines_may_lack=False, begins_at=None, as_in=None):
+        """Runs the same command again, which must end as the undisturbed run did, or the run whose result is `as_in`."""
+        expected = as_in or self.expected
+        code, log = self.train(run, *arguments, ranks=ranks)
         if code != 0:
             raise Lost(f"the same command again ended with {code}:\n{log}")
         began = [line["step"] for line in self.lines(run) if line["event"] == "start"]
         if begins_at not in (None, STEPS) and began[-1] < begins_at:
             raise Lost(f"it began at step {began[-1]}, though step {begins_at} was saved:\n{log}")
         found = self.result(run)
-        if found["tensors"] != self.expected["tensors"]:
+        if found["tensors"] != expected["tensors"]:
             raise Lost(f"tensors differ:\n{log}")
-        missing = set(self.expected["steps"]) - set(found["steps"])
+        missing = set(expected["steps"]) - set(found["steps"])
         if missing and not lines_may_lack:
             raise Lost(f"the metrics lack steps {sorted(missing)}")
         for step, values in found["steps"].items():
-            if values != self.expected["steps"][step]:
-                raise Lost(f"step {step}: {values} is not {self.expected['steps'][step]}")
+            if values != expected["steps"][step]:
+                raise Lost(f"step {step}: {values} is not {expected['steps'][step]}")
 
     def steps_of(self, run):
         """Returns the steps of a run's checkpoints."""

@@ -4,8 +4,8 @@
 set -euo pipefail
 scratch=$1 faults=360
 [[ -z $WEFT_LONG_SHORT ]] || faults=16
-library=$(find build/cpu/tests/chaos -name '*weft_fault.so')
+library() { find build/cpu/tests/chaos -name "*weft_$1.so"; }
 status=0
-python3 -B tests/chaos/chaos.py build/cpu/weft "$library" "$scratch/runs" --faults $faults --json "$scratch/counts" || status=$?
+python3 -B tests/chaos/chaos.py build/cpu/weft "$(library fault)" "$(library record)" "$scratch/runs" --faults $faults --json "$scratch/counts" || status=$?
 sed -nE 's/^ *"([^"]+)": ([0-9]+),?$/\1 \2/p' "$scratch/counts" >&3
 exit $status

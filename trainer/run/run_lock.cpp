@@ -33,6 +33,7 @@ std::vector<fs::path> make_directories(const fs::path& directory) {
     throw DataError(fmt::format("create {}: {}", directory.string(), error.message()),
                     "set run_dir to a directory that can be written");
   }
+  for (const fs::path& made : missing) sync_directory(made.parent_path());
   return missing;
 }
 

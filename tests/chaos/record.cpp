@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// A library that is preloaded into the ranks of a run (LD_PRELOAD). It records what they change below a directory, and
+// what they sync there, for tests/chaos/disk.py:
+//   WEFT_RECORD        the file that records are added to, each in one write(2) once its call has returned
+//   WEFT_RECORD_BELOW  the directory, absolute
+// A record is a head and, after it, the path, the other path of a rename or link, and what was written. Paths are
+// relative to the directory.
+#include <sys/stat.h>
+#include <sys/uio.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+
+#include "tests/chaos/preload.h"
+
+namespace {
+
+using namespace weft::test;
+
+// Also in disk.py.
+struct Head {
+  char call[16];  // open, truncate, write, sync, mkdir, rename, link, remove
+  uint64_t offset, size, path_bytes, other_bytes;
+};
+
+class Recorder {
+ public:
+  Recorder() : below_(text_of("WEFT_RECORD_BELOW") + "/") {
+    using Open = int (*)(const char*, int, ...);
+    file_ = real<Open>("open")(text_of("WEFT_RECORD").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  }
+
+  // The path relative to the directory, "." for the directory itself; none for what is elsewhere or has no name.
+  std::optional<std::string> inside(std::string path) const {
+    if (file_ < 0 || has(path, " (deleted)")) return {};
+    if (!path.starts_with('/')) path = path_of_here() + "/" + path;
+    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+    if (path + "/" == below_) return ".";
+    if (!path.starts_with(below_)) return {};
+    return path.substr(below_.size());
+  }
+  void add(const char* call, const std::string& path, const std::string& other = "", uint64_t offset = 0,
+           const void* bytes = nullptr, uint64_t size = 0) const {
+    Head head{.call = {}, .offset = offset, .size = size, .path_bytes = path.size(), .other_bytes = other.size()};
+    snprintf(head.call, sizeof head.call, "%s", call);
+    const std::array<iovec, 4> parts = {
+        iovec{&head, sizeof head}, iovec{const_cast<char*>(path.data()), path.size()},
+        iovec{const_cast<char*>(other.data()), other.size()}, iovec{const_cast<void*>(bytes), bytes ? size : 0}};
+    [[maybe_unused]] const ssize_t written = writev(file_, parts.data(), parts.size());
+  }
+
+ private:
+  static std::string path_of_here() {
+    std::array<char, 4096> path{};
+    return getcwd(path.data(), path.size()) ? path.data() : "";
+  }
+  std::string below_;
+  int file_ = -1;
+};
+
+const Recorder& recorder() {
+  static const Recorder made;
+  return made;
+}
+
+int opened(int folder, const char* path, int flags, mode_t mode) {
+  using Openat = int (*)(int, const char*, int, ...);
+  static const auto next = real<Openat>("openat");
+  const int file = next(folder, path, flags, mode);
+  if (file < 0 || (flags & (O_CREAT | O_TRUNC)) == 0 || (flags & O_TMPFILE) == O_TMPFILE) return file;
+  if (const auto inside = recorder().inside(path_at(folder, path))) {
+    recorder().add("open", *inside);
+    if ((flags & O_TRUNC) != 0) recorder().add("truncate", *inside);
+  }
+  return file;
+}
+
+void wrote(int file, const void* bytes, ssize_t size, off64_t offset) {
+  if (size <= 0) return;
+  if (const auto inside = recorder().inside(path_of(file))) {
+    recorder().add("write", *inside, "", static_cast<uint64_t>(offset), bytes, static_cast<uint64_t>(size));
+  }
+}
+
+// Records a call that succeeded, of one path or of two.
+int changed(int result, const char* call, const std::string& path, const std::string& other = "", uint64_t size = 0) {
+  if (result != 0) return result;
+  const auto inside = recorder().inside(path), target = recorder().inside(other);
+  if (inside && (other.empty() || target)) recorder().add(call, *inside, target.value_or(""), 0, nullptr, size);
+  return result;
+}
+
+int grown(int result, int file, off64_t end) {
+  struct stat info {};
+  if (result != 0 || fstat(file, &info) != 0) return result;
+  return info.st_size == end ? changed(0, "truncate", path_of(file), "", static_cast<uint64_t>(end)) : 0;
+}
+
+}  // namespace
+
+extern "C" {
+
+WEFT_OPENS(open, AT_FDCWD, const char* path)
+WEFT_OPENS(open64, AT_FDCWD, const char* path)
+WEFT_OPENS(openat, folder, int folder, const char* path)
+WEFT_OPENS(openat64, folder, int folder, const char* path)
+
+ssize_t write(int file, const void* bytes, size_t size) {
+  static const auto next = real<ssize_t (*)(int, const void*, size_t)>("write");
+  const ssize_t written = next(file, bytes, size);
+  if (written > 0) wrote(file, bytes, written, lseek64(file, 0, SEEK_CUR) - written);
+  return written;
+}
+ssize_t pwrite(int file, const void* bytes, size_t size, off_t offset) {
+  static const auto next = real<ssize_t (*)(int, const void*, size_t, off_t)>("pwrite");
+  const ssize_t written = next(file, bytes, size, offset);
+  wrote(file, bytes, written, offset);
+  return written;
+}
+ssize_t pwrite64(int file, const void* bytes, size_t size, off64_t offset) { return pwrite(file, bytes, size, offset); }
+
+int fsync(int file) {
+  static const auto next = real<int (*)(int)>("fsync");
+  return changed(next(file), "sync", path_of(file));
+}
+int fdatasync(int file) {
+  static const auto next = real<int (*)(int)>("fdatasync");
+  return changed(next(file), "sync", path_of(file));
+}
+int ftruncate(int file, off_t size) {
+  static const auto next = real<int (*)(int, off_t)>("ftruncate");
+  return changed(next(file, size), "truncate", path_of(file), "", static_cast<uint64_t>(size));
+}
+int ftruncate64(int file, off64_t size) { return ftruncate(file, size); }
+int fallocate(int file, int mode, off_t offset, off_t size) {
+  static const auto next = real<int (*)(int, int, off_t, off_t)>("fallocate");
+  return grown(next(file, mode, offset, size), file, offset + size);
+}
+int fallocate64(int file, int mode, off64_t offset, off64_t size) { return fallocate(file, mode, offset, size); }
+int posix_fallocate(int file, off_t offset, off_t size) {
+  static const auto next = real<int (*)(int, off_t, off_t)>("posix_fallocate");
+  return grown(next(file, offset, size), file, offset + size);
+}
+int posix_fallocate64(int file, off64_t offset, off64_t size) { return posix_fallocate(file, offset, size); }
+
+int mkdir(const char* path, mode_t mode) {
+  static const auto next = real<int (*)(const char*, mode_t)>("mkdir");
+  return changed(next(path, mode), "mkdir", path);
+}
+int mkdirat(int folder, const char* path, mode_t mode) {
+  static const auto next = real<int (*)(int, const char*, mode_t)>("mkdirat");
+  return changed(next(folder, path, mode), "mkdir", path_at(folder, path));
+}
+int rename(const char* from, const char* to) {
+  static const auto next = real<int (*)(const char*, const char*)>("rename");
+  return changed(next(from, to), "rename", from, to);
+}
+int renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
+  static const auto next = real<int (*)(int, const char*, int, const char*, unsigned)>("renameat2");
+  return changed(next(from_folder, from, to_folder, to, flags), "rename", path_at(from_folder, from),
+                 path_at(to_folder, to));
+}
+int linkat(int from_folder, const char* from, int to_folder, const char* to, int flags) {
+  static const auto next = real<int (*)(int, const char*, int, const char*, int)>("linkat");
+  return changed(next(from_folder, from, to_folder, to, flags), "link", path_at(from_folder, from),
+                 path_at(to_folder, to));
+}
+int unlink(const char* path) {
+  static const auto next = real<int (*)(const char*)>("unlink");
+  return changed(next(path), "remove", path);
+}
+int unlinkat(int folder, const char* path, int flags) {
+  static const auto next = real<int (*)(int, const char*, int)>("unlinkat");
+  const std::string removed = path_at(folder, path);  // while the folder has a name
+  return changed(next(folder, path, flags), "remove", removed);
+}
+int rmdir(const char* path) {
+  static const auto next = real<int (*)(const char*)>("rmdir");
+  return changed(next(path), "remove", path);
+}
+int remove(const char* path) {
+  static const auto next = real<int (*)(const char*)>("remove");
+  return changed(next(path), "remove", path);
+}
+
+}  // extern "C"
