@@ -76,7 +76,7 @@ def two_jobs(runs, found):
 
 
 def branch(runs, found):
-    """Resumes an older checkpoint of a run, and is killed after a save: the same command goes on from that save."""
+    """Resumes an older checkpoint of a run, and is killed after a save: the same command resumes from that save."""
     runs.clear("branch")
     runs.half("branch")
     older = sorted((runs.scratch / "branch" / "checkpoints").glob("step-????????"))[0]
@@ -101,22 +101,22 @@ def other_ranks(runs, found):
         runs.half(run)
     _, came = runs.disturbed("changes", kill, ranks=1)
     if not came or runs.whole_checkpoints("changes") != last + SAVES:
-        raise Lost(f"one rank that went on was not killed after step {last + SAVES}")
+        raise Lost(f"one rank that resumed was not killed after step {last + SAVES}")
     stop = ("--set", f"train.max_steps={last + SAVES}", "--set", "allow_changes=[train.max_steps]")
     code, log = runs.train("undisturbed", *stop, ranks=1)
     if code != 0:
-        raise Lost(f"one rank that went on ended with {code}:\n{log}")
+        raise Lost(f"one rank that resumed ended with {code}:\n{log}")
     ends = ("--set", "allow_changes=[train.max_steps]")
     code, log = runs.train("undisturbed", *ends, ranks=4)
     if code != 0:
-        raise Lost(f"four ranks that went on ended with {code}:\n{log}")
+        raise Lost(f"four ranks that resumed ended with {code}:\n{log}")
     runs.goes_on("changes", ranks=4, begins_at=last + SAVES, as_in=runs.result("undisturbed"))
     found["other-ranks"] += 1
     print("2, 1 and 4 ranks, killed between: the end of the undisturbed run", flush=True)
 
 
 def no_growth(runs, found):
-    """A limit on the size of files (ulimit -f) ends a save: nothing else is lost, and the run goes on without it."""
+    """A limit on the size of files (ulimit -f) ends a save: nothing else is lost, and the run is resumed without it."""
     run = "no-growth"
     runs.clear(run)
     runs.half(run)

@@ -44,9 +44,9 @@ class Recorder {
            const void* bytes = nullptr, uint64_t size = 0) const {
     Head head{.call = {}, .offset = offset, .size = size, .path_bytes = path.size(), .other_bytes = other.size()};
     snprintf(head.call, sizeof head.call, "%s", call);
-    const std::array<iovec, 4> parts = {
-        iovec{&head, sizeof head}, iovec{const_cast<char*>(path.data()), path.size()},
-        iovec{const_cast<char*>(other.data()), other.size()}, iovec{const_cast<void*>(bytes), bytes ? size : 0}};
+    const std::array<iovec, 4> parts = {iovec{&head, sizeof head}, iovec{const_cast<char*>(path.data()), path.size()},
+                                        iovec{const_cast<char*>(other.data()), other.size()},
+                                        iovec{const_cast<void*>(bytes), bytes ? size : 0}};
     [[maybe_unused]] const ssize_t written = writev(file_, parts.data(), parts.size());
   }
 
