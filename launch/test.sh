@@ -9,7 +9,8 @@
 #                                    address, undefined-behaviour and thread sanitizers; ten seconds of each fuzz target
 #   ./launch/test.sh --long          everything, then all longer proof: about ten hours on two cores. The findings are
 #                                    kept in bench/results/long-*.json
-#   ./launch/test.sh --long seeds    only this stage of the longer proof (tests/long/run.sh --help lists them)
+#   ./launch/test.sh --long seeds    only this stage of the longer proof, or one part of it (seeds:1/2); tests/long/run.sh --help
+#                                    lists them
 #
 # CUDA is built for and tested where there is a compiler for it; WEFT_CUDA=OFF does without.
 # A test that skips fails the run unless tests/expected_skips.txt declares it.

@@ -202,9 +202,14 @@ class Checker:
         path = self.tree.root / os.path.dirname(self.name) / target
         text = path.read_text() if path.exists() else "{}"
         said = json.loads(text).get("said", label)
-        for commit in re.findall(r"commit\s+([0-9a-f]{7,})", around):
+        stated = re.findall(r"\b([0-9a-f]{7,12})\b", " ".join(re.findall(r"commits?\s+([^(\[;]*)", around)))
+        for commit in stated:
             if commit not in text:
                 self.problem(line, f"{target} is not of commit {commit}")
+        # The parts of a stage may be of several commits.
+        for commit in json.loads(text).get("commits", []):
+            if stated and not any(commit.startswith(name) for name in stated):
+                self.problem(line, f"{target} is also of commit {commit}")
         for figure in re.findall(r"\d+", label):
             if not re.search(rf"\b{figure}\b", said):
                 self.problem(line, f"{target} says '{said}', not '{label}'")

@@ -19,6 +19,7 @@ TREE = {
     "job/renamed_keys.cpp": '{"model.init_deviation", "model.init_std"}',
     "launch/test.sh": "all=(seeds nccl)\ncase $1 in --long) ;; esac\n",
     "configs/sample/gpt.yaml": "data: {files: [corpora/a.txt]}\n",
+    "bench/results/long-nccl.json": '{"commits": ["0123456789ab", "89abcdef0123"], "said": "all"}',
     "bench/results/long-seeds.json": '{"commit": "0123456789ab", "said": "76 of 76 caught"}',
     "tests/job/CMakeLists.txt": "weft_test(job_test ROOM job LABEL unit\n  SOURCES\n    docs_test.cpp)\n"
                                 "foreach(case data kill)\n  add_test(NAME launch.watch.${case} COMMAND x)\nendforeach()\n"
@@ -156,6 +157,9 @@ class Names(Tree):
         result = "At commit %s [all %d were caught](../bench/results/long-seeds.json).\n"
         self.right(result % ("0123456", 76))
         self.wrong(result % ("7654321", 76), 1, "../bench/results/long-seeds.json is not of commit 7654321")
+        parts = "At commits %s [all of it](../bench/results/long-nccl.json).\n"
+        self.right(parts % "0123456 and 89abcde")
+        self.wrong(parts % "0123456", 1, "../bench/results/long-nccl.json is also of commit 89abcdef0123")
         self.wrong(result % ("0123456", 26), 1, "../bench/results/long-seeds.json says '76 of 76 caught', not 'all 26 were caught'")
 
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs clang's libFuzzer on the parsers of foreign files, as many targets at once as there are processors: fuzz.sh SCRATCH
 set -euo pipefail
+source tests/long/share.sh
 scratch=$1 seconds=600
 [[ -z $WEFT_LONG_SHORT ]] || seconds=5
 command -v clang++-19 >/dev/null || { echo "clang++-19 is not here"; exit 77; }
@@ -19,10 +20,11 @@ fuzz() {
 }
 export -f fuzz
 export scratch seconds
-printf '%s\n' build/fuzz/tests/fuzz/*_fuzz | xargs -P "$(nproc)" -I{} bash -c 'fuzz {}'
+mapfile -t programs < <(printf '%s\n' build/fuzz/tests/fuzz/*_fuzz | share)
+printf '%s\n' "${programs[@]}" | xargs -P "$(nproc)" -I{} bash -c 'fuzz {}'
 
 total=0 status=0
-for program in build/fuzz/tests/fuzz/*_fuzz; do
+for program in "${programs[@]}"; do
   target=$(basename "$program" _fuzz)
   if [[ -e $scratch/finding-$target ]]; then
     echo "$target:" && tail -n 60 "$scratch/finding-$target"
@@ -35,5 +37,5 @@ for program in build/fuzz/tests/fuzz/*_fuzz; do
   total=$((total + runs))
 done
 ((status == 0)) || exit 1
-echo "seconds_each $seconds" >&3
+echo "seconds_each ${seconds}s" >&3
 echo "$total inputs, none of which breaks anything"

@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tries every patch of tests/mutations, or of a folder in it, one at a time: mutations.sh SCRATCH [FOLDER/]
 set -euo pipefail
-scratch=$1 folder=${2:-} patches=()
-for patch in tests/mutations/"$folder"*.patch; do
-  patch=${patch#tests/mutations/}
-  patches+=("${patch%.patch}")
-done
+source tests/long/share.sh
+scratch=$1 folder=${2:-}
+mapfile -t patches < <(printf '%s\n' tests/mutations/"$folder"*.patch | sed -E 's#^tests/mutations/(.*)\.patch$#\1#' | share)
 [[ -z $WEFT_LONG_SHORT ]] || patches=("${patches[0]}")
 status=0
 tests/mutations/run.sh "${patches[@]}" | tee "$scratch/patches" || status=1

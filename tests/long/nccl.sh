@@ -3,12 +3,13 @@
 # Trains ranks over NCCL on simulated CUDA devices, 50 steps of each layout with five schedules: nccl.sh SCRATCH
 # Losses and gradient norms equal those of one rank on the CPU, and each schedule leaves the same bits.
 set -euo pipefail
+source tests/long/share.sh
 scratch=$1 seeds=5 cells='*'
 [[ -z $WEFT_LONG_SHORT ]] || seeds=2 cells='*/Gpt_2x1*'
 source tests/long/same_bits.sh
 
 train() {
-  WEFT_WHOLE_MATRIX=1 WEFT_TEST_DEVICE=cuda WEFT_CUDA_DEVICE_COUNT=4 LD_LIBRARY_PATH=build/cpu/simulated \
+  GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$((part - 1)) WEFT_WHOLE_MATRIX=1 WEFT_TEST_DEVICE=cuda WEFT_CUDA_DEVICE_COUNT=4 LD_LIBRARY_PATH=build/cpu/simulated \
     build/cpu/tests/trainer/nccl_parity_test --gtest_filter="$cells" --gtest_brief=1 | tee "$scratch/gtest"
 }
 

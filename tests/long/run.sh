@@ -1,7 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The longer tests, beyond what every test run does: tests/long/run.sh [STAGE ...], all stages if none is named.
+# The longer tests, beyond what every test run does: tests/long/run.sh [STAGE[:K/N] ...], all stages if none is named.
 # launch/test.sh --long builds first, and calls this script.
+#
+#   tests/long/run.sh kills        one stage
+#   tests/long/run.sh chaos:2/4    the second of four parts of a stage that takes long
+#
+# A part takes about an Nth of the time, and may be run on another day: what it finds is added to the findings of the other
+# parts, each with its commit. These stages can be divided: seeds, nccl, cuda-mutations, mutations, chaos, fuzz, tidy.
 #
 #   seeds           all tests on the simulated CUDA device, each with five schedules: every byte that each kernel leaves
 #                   is the same; then whole training runs (30 min)
@@ -12,8 +18,8 @@
 #   matrix          losses of 50 steps of every layout x model x knob (5 min)
 #   levels          the program for every x86-64 processor, at each level that this machine has (25 min, of which building 15)
 #   kills           checkpoints, while they are written: a process is killed at 400 instants, one of two ranks at 20 (3 min)
-#   chaos           360 faults in nine phases of runs on two ranks, 40 a phase, each resumed to the same bits; then
-#                   every file of a checkpoint damaged, a full disk, two jobs, a branch (30 min)
+#   chaos           600 faults in nine phases of runs on two ranks, each resumed to the same bits; then every file of a
+#                   checkpoint damaged, the power lost, a full disk, two jobs, a branch, other numbers of ranks (an hour)
 #   fuzz            libFuzzer on the parsers, ten minutes a target (100 min); needs clang++-19
 #   cuda12          weft compiled with CUDA 12.4 by clang++ 19, its kernels assembled for sm_80 and sm_90 by ptxas 12.4; no
 #                   kernel runs (25 min); fetches wheels, 0.6 GB
@@ -30,7 +36,7 @@
 # The times are for two cores that do nothing else. A stage is the script of that name beside this one, run in the root of
 # the sources with a scratch folder as its argument; it exits with 0 (passed), 77 (it cannot be run here: its last line
 # says why) or anything else (failed), and writes its findings to file descriptor 3, "name value" a line. The findings of
-# each stage are kept in a file: bench/results/long-STAGE.json.
+# each stage are kept in a file: bench/results/long-STAGE.json (keep.py). A stage that can be divided sources share.sh.
 #
 # WEFT_LONG_SHORT=1: runs a small part of each stage, to see that it works; the files are then written to build/long.
 set -euo pipefail
@@ -46,7 +52,16 @@ esac
 stages=("$@")
 ((${#stages[@]})) || stages=("${all[@]}")
 for stage in "${stages[@]}"; do
-  [[ " ${all[*]} " == *" $stage "* ]] || { echo "there is no stage $stage: there are ${all[*]}" >&2; exit 2; }
+  name=${stage%%:*}
+  [[ " ${all[*]} " == *" $name "* ]] || { echo "there is no stage $name: there are ${all[*]}" >&2; exit 2; }
+  [[ $stage == *:* ]] || continue
+  if ! [[ $stage =~ ^[a-z0-9-]+:([1-9][0-9]*)/([1-9][0-9]*)$ ]] || ((BASH_REMATCH[1] > BASH_REMATCH[2])); then
+    echo "$stage: a part is $name:K/N, with K from 1 to N" >&2
+    exit 2
+  fi
+  # What sources no share.sh would run the whole stage, and so does a stage that hands over to one that does.
+  grep -qE '^(source tests/long/share\.sh|exec tests/long/mutations\.sh)' "tests/long/$name.sh" ||
+    { echo "$name cannot be divided" >&2; exit 2; }
 done
 
 export WEFT_LONG_SHORT=${WEFT_LONG_SHORT:-}
@@ -57,52 +72,23 @@ if ((EUID == 0)); then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
 
-quoted() { printf '"%s"' "$(tr -d '\000-\037' <<<"$1" | sed 's/["\\]/\\&/g')"; }
-
-# found FILE: prints its lines "name value" as the members of an object.
-found() {
-  local name value separator=
-  while read -r name value; do
-    [[ $value =~ ^[0-9]+$ ]] || value=$(quoted "$value")
-    printf '%s\n  %s: %s' "$separator" "$(quoted "$name")" "$value"
-    separator=,
-  done <"$1"
-}
-
-# keep STAGE VERDICT SECONDS SCRATCH: writes the result file of a stage.
-keep() {
-  local machine
-  machine=$(sed -nE 's/^model name\s*: //p' /proc/cpuinfo | head -n 1)
-  {
-    echo "{"
-    echo " \"stage\": $(quoted "$1"),"
-    echo " \"verdict\": $(quoted "$2"),"
-    echo " \"said\": $(quoted "$(tail -n 1 "$4/log")"),"
-    echo " \"date\": $(quoted "$(date -u +%F)"),"
-    echo " \"commit\": $(quoted "$commit"),"
-    echo " \"machine\": $(quoted "${machine:-$(uname -m)}, $(nproc) processors"),"
-    echo " \"seconds\": $3,"
-    echo " \"found\": {$(found "$4/found")"
-    echo " }"
-    echo "}"
-  } >"$results/long-$1.json"
-}
-
 commit=$(git describe --always --dirty --abbrev=12)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 failed=()
 for stage in "${stages[@]}"; do
   printf '\n== Longer proof: %s\n' "$stage"
-  place=$scratch/$stage began=$SECONDS status=0
+  name=${stage%%:*} place=$scratch/${stage//[:\/]/-} began=$SECONDS status=0 WEFT_LONG_PART=1/1
+  [[ $stage != *:* ]] || WEFT_LONG_PART=${stage#*:}
+  export WEFT_LONG_PART
   mkdir "$place"
-  "tests/long/$stage.sh" "$place" 3>"$place/found" 2>&1 | tee "$place/log" || status=$?
+  "tests/long/$name.sh" "$place" 3>"$place/found" 2>&1 | tee "$place/log" || status=$?
   case $status in
     0) verdict=passed ;;
     77) verdict="not run" ;;
     *) verdict=failed failed+=("$stage") ;;
   esac
-  keep "$stage" "$verdict" $((SECONDS - began)) "$place"
-  echo "$stage: $verdict ($results/long-$stage.json)"
+  python3 -B tests/long/keep.py "$results/long-$name.json" "$name" "$WEFT_LONG_PART" "$verdict" $((SECONDS - began)) "$commit" "$place"
+  echo "$stage: $verdict ($results/long-$name.json)"
 done
 ((${#failed[@]} == 0)) || { printf '\nFailed: %s\n' "${failed[*]}"; exit 1; }

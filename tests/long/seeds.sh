@@ -4,9 +4,10 @@
 # Each test must pass with each seed, and leave the same bits. Whole training runs compare their losses and checkpoints
 # themselves (cuda.seeds.*). Ranks that are killed on purpose (cuda.failures) leave nothing to compare.
 set -euo pipefail
-scratch=$1 seeds=5 tests=(-L cuda -E '^cuda\.(mutations|seeds|failures)')
-[[ -z $WEFT_LONG_SHORT ]] || seeds=2 tests=(-L cuda -R 'CudaRun|Elementwise|Program\.')
+source tests/long/share.sh
 source tests/long/same_bits.sh
+scratch=$1 seeds=5 tests=(-L cuda -E '^cuda\.(mutations|seeds|failures)' -I "$part,,$parts")
+[[ -z $WEFT_LONG_SHORT ]] || seeds=2 tests=(-L cuda -R 'CudaRun|Elementwise|Program\.')
 
 run_tests() { ctest --test-dir build/cpu --output-on-failure --no-tests=error -j "$(nproc)" "$@" | tee "$scratch/ctest" | tail -n 30; }
 count() { sed -nE 's/.*tests failed out of ([0-9]+)/\1/p' "$scratch/ctest"; }
@@ -14,6 +15,8 @@ count() { sed -nE 's/.*tests failed out of ([0-9]+)/\1/p' "$scratch/ctest"; }
 for ((seed = 1; seed <= seeds; ++seed)); do with_seed "$scratch" "$seed" run_tests "${tests[@]}"; done
 found_bits "$scratch" "$seeds" >&3
 echo "tests $(count)" >&3
-[[ -n $WEFT_LONG_SHORT ]] || run_tests -R '^cuda\.seeds\.'
-[[ -n $WEFT_LONG_SHORT ]] || echo "training-runs $(count)" >&3
+if [[ -z $WEFT_LONG_SHORT ]] && ((part == 1)); then
+  run_tests -R '^cuda\.seeds\.'
+  echo "training-runs $(count)" >&3
+fi
 echo "the same bits for $seeds schedules of $(wc -l <"$scratch/seed-1") kernels and kinds of copies in their tests"

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs clang-tidy 19 on every source that build/cpu compiles: tidy.sh SCRATCH
 set -euo pipefail
-files=(--all)
+source tests/long/share.sh
+mapfile -t files < <(tests/style/tidy.sh --all --list | share)
+files=(--at-most ${#files[@]} "${files[@]}")
 [[ -z $WEFT_LONG_SHORT ]] || files=(base/files.cpp)
 status=0
 tests/style/tidy.sh "${files[@]}" | tee "$1/findings" || status=$?

@@ -6,6 +6,7 @@
 # .cpp file beside it. Moving a file, or changing its #include lines or lines that are comments, is no change.
 #
 #   --all          every source that the build compiles, CUDA's .cu files excepted
+#   --list         prints the names of the files, and looks at none
 #   --at-most N    no more than N files (30); the output says how many are left to ./launch/test.sh --long tidy
 #   --build DIR    the build whose compile_commands.json is used (build/cpu)
 #   --jobs N       processes at once (as many as there are processors)
@@ -17,10 +18,11 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/tools.sh"
 
-all=false limit=30 build=build/cpu jobs=$(nproc) files=()
+all=false list=false limit=30 build=build/cpu jobs=$(nproc) files=()
 while (($#)); do
   case $1 in
     --all) all=true ;;
+    --list) list=true ;;
     --at-most | --build | --jobs)
       (($# > 1)) || { echo "tidy.sh: $1 needs a value" >&2 && exit 2; }
       case $1 in
@@ -105,6 +107,10 @@ if ! $all && ((${#files[@]} > limit)); then
   files=("${files[@]:0:limit}")
 fi
 
+if $list; then
+  ((${#files[@]} == 0)) || printf '%s\n' "${files[@]}"
+  exit 0
+fi
 ((${#files[@]})) || { echo "nothing has changed that clang-tidy looks at" && exit 0; }
 # Rooms are compiled with links to their headers: a finding names the header itself.
 status=0
