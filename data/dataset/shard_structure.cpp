@@ -105,6 +105,15 @@ void check_hdf5(const fs::path& path, const ShardEntry& entry, const ShardIdenti
                      found.source, found.target, found.references, stated.source, stated.target, stated.references);
 }
 
+bool may_be_shard(const fs::path& path) {
+  constexpr std::string_view kHdf5 = "\x89HDF\r\n\x1a\n";
+  constexpr uint64_t kStructure = 8192;  // the attributes of `/` are in the first bytes
+  const File file(path, File::Mode::Read);
+  std::string begin(std::min(file.size(), kStructure), '\0');
+  file.read_at(0, begin.data(), begin.size());
+  return begin.starts_with(kHdf5) && begin.find(kShardFormat) != std::string::npos;
+}
+
 void hash_range(const File& file, uint64_t begin, uint64_t end, Hasher& hasher) {
   std::vector<char> piece(std::min<uint64_t>(end - begin, uint64_t{1} << 20));
   while (begin < end) {

@@ -40,6 +40,9 @@ void place_indices(ShardEntry& entry, const ShardIndices& indices);
 // DataError unless HDF5 finds in the file what the manifest states, at the same bytes.
 void check_hdf5(const fs::path& path, const ShardEntry& entry, const ShardIdentity& identity);
 
+// True if the file begins as a shard that weft wrote, however damaged the rest is. False for another program's file.
+bool may_be_shard(const fs::path& path);
+
 // Hashes bytes [begin, end) of a file in pieces, so that no shard has to fit into memory.
 void hash_range(const File& file, uint64_t begin, uint64_t end, Hasher& hasher);
 

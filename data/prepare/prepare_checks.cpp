@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "data/dataset/dataset.h"
 #include "data/dataset/manifest.h"
+#include "data/dataset/shard_structure.h"
 #include "data/prepare/prepare.h"
 #include "data/prepare/resolved_text.h"
 #include "data/tokenizer/file_names.h"
@@ -57,6 +58,9 @@ class OutputNames {
     if (present_.contains(kManifestName) && !may_be_manifest(read_file(manifest))) return manifest;
     for (const std::string& name : {source_tokenizer_, target_tokenizer_}) {
       if (present_.contains(name) && !old_.contains(name) && !is_tokenizer(directory_ / name)) return directory_ / name;
+    }
+    for (const std::string& name : present_) {
+      if (is_shard(name) && !old_.contains(name) && !may_be_shard(directory_ / name)) return directory_ / name;
     }
     return {};
   }

@@ -221,6 +221,21 @@ TEST_F(PrepareAgain, AForeignTokenizerInTheDirectoryIsNotWrittenOver) {
   EXPECT_EQ(read_file(file), before);
 }
 
+// A shard of weft's that no manifest names was left by a preparation that the power ended.
+TEST_F(PrepareAgain, AForeignFileWithTheNameOfAShardIsNotWrittenOver) {
+  fs::remove(scratch_ / "out/dataset.json");
+  again(false);
+  EXPECT_EQ(contents(data_.directory), before_);
+  fs::remove(scratch_ / "out/dataset.json");
+  for (const std::string foreign : {"", "thesis", "\x89HDF\r\n\x1a\n of another program"}) {
+    const std::string name = scratch_.write("out/train-00000.h5", foreign);
+    for (const bool force : {false, true}) {
+      EXPECT_THAT(error_of([&] { again(force); }), HasSubstr(name + " was not written by weft"));
+    }
+    EXPECT_EQ(read_file(name), foreign);
+  }
+}
+
 TEST_F(PrepareAgain, ATokenizerOfWeftIsTakenFromTheDirectoryItself) {
   data_.tokenizer_file = (scratch_ / "out/tokenizer.json").string();
   data_.shard_tokens = 100;
