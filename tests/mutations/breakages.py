@@ -25,7 +25,7 @@ import subprocess
 import sys
 import time
 
-FOLDERS = ("base/files.cpp", "base/new_directory.cpp", "base/direct_file.cpp", "checkpoint", "parallel", "trainer")
+FOLDERS = ("base/files.cpp", "base/files", "base/direct_file.cpp", "checkpoint", "parallel", "trainer")
 TESTS = ("base_test", "checkpoint_test", "parallel_test", "parity_test", "trainer_test")
 REACH = 4  # lines below a breakage in which the compiler may report it
 BUILDS = 8  # builds, each without the breakages that did not compile in the one before
