@@ -14,7 +14,7 @@ and is disturbed in one of nine phases; a fault that its run did not reach is no
 
 Without --faults: each phase once. Then other mishaps: bytes of checkpoints that change, files that are cut, a full disk,
 files that may not grow, a second job on the same directory, a branch that is killed, other numbers of ranks after each
-kill, and power that fails (power.py). Exit status 1 if anything was lost.
+kill, rollbacks, and power that fails (power.py). Exit status 1 if anything was lost.
 """
 
 import argparse
@@ -25,7 +25,7 @@ import random
 import sys
 
 from faults import PHASES, once_each, random_faults
-from mishaps import branch, damage, full_disk, no_growth, other_ranks, two_jobs
+from mishaps import branch, damage, full_disk, no_growth, other_ranks, rollbacks, two_jobs
 from power import while_preparing, while_training
 from runs import Lost, Runs
 
@@ -58,6 +58,7 @@ def main():
         two_jobs(runs, found)
         branch(runs, found)
         other_ranks(runs, found)
+        rollbacks(runs, found, range(13, 45) if arguments.faults else (14, 27))
     except Lost as lost:
         print(f"LOST: {lost}")
         return 1

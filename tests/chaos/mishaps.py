@@ -115,6 +115,28 @@ def other_ranks(runs, found):
     print("2, 1 and 4 ranks, killed between: the end of the undisturbed run", flush=True)
 
 
+def rollbacks(runs, found, moments):
+    """Kills a run whose steps are spikes more often than not, between and in its rollbacks."""
+    run = "rolls-back"
+    settings = {"train.spikes.window": 4, "train.spikes.bound": 1.5, "train.spikes.of": "norm",
+                "train.max_nonfinite_steps": 0, "train.on_divergence": "roll_back", "train.max_rollbacks": 100}
+    arguments = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+    runs.clear(run)
+    code, log = runs.train(run, *arguments)
+    events = [line["event"] for line in runs.lines(run)]
+    if code != 0 or events.count("roll_back") < 5:
+        raise Lost(f"a run that rolls back ended with {code}, after {events.count('roll_back')} rollbacks:\n{log}")
+    expected = runs.result(run)
+    for moment in moments:
+        runs.clear(run)
+        _, came = runs.disturbed(run, Fault("step", moment, 0, int(signal.SIGKILL), 1, 0), *arguments)
+        if not came or not any(line["event"] == "roll_back" for line in runs.lines(run)):
+            raise Lost(f"the run was not killed after its {moment}th step, which follows a rollback")
+        runs.goes_on(run, *arguments, begins_at=runs.whole_checkpoints(run), as_in=expected)
+        found["rollback"] += 1
+    print(f"killed {len(moments)} times among {events.count('roll_back')} rollbacks: the same end", flush=True)
+
+
 def no_growth(runs, found):
     """A limit on the size of files (ulimit -f) ends a save: nothing else is lost, and the run is resumed without it."""
     run = "no-growth"
