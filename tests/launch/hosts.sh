@@ -57,6 +57,8 @@ host_options() {
     --mca btl_tcp_if_include "$net.0/24" --mca oob_tcp_if_include "$net.0/24" --oversubscribe --bind-to none -np 2
 }
 
+# cut_towards_a: what host b sends to host a is lost, and b still hears a.
+cut_towards_a() { ip -n "$prefix-b" route add blackhole "$net.1"; }
 cut_link() { ip -n "$prefix-a" link set "w$$a" down; }
 
 end_hosts() {

@@ -78,6 +78,12 @@ rank_pid() {
   mapfile -t processes < <(ranks)
   of_rank "$1" "${processes[@]}" || fail "no process of rank $1"
 }
+# end_mpirun: mpirun itself waits minutes for its daemon on a host that it does not reach: weft ends the ranks, the test
+# ends mpirun.
+end_mpirun() {
+  pkill -KILL -P $pid || true
+  kill -KILL $pid 2>/dev/null || true
+}
 # ends_within SECONDS: waits for the whole job to end; sets code.
 ends_within() {
   local began=$SECONDS
@@ -146,9 +152,16 @@ case $case in
     ranks_end_within 60
     tells "rank-0.log" "no progress for .* rank 1 \($prefix-b, pid [0-9]+, no message for"
     tells "rank-1.log" "no progress for .* rank 0 \($prefix-a, pid [0-9]+, no message for"
-    # mpirun itself waits minutes for its daemon on the other host: weft ends the ranks, the test ends mpirun.
-    pkill -KILL -P $pid || true
-    kill -KILL $pid 2>/dev/null || true
+    end_mpirun
+    ;;
+  cut_one_way)
+    start
+    in_full_run
+    cut_towards_a
+    ranks_end_within 60
+    tells "rank-0.log" "no progress for .* rank 1 \($prefix-b, pid [0-9]+, no message for"
+    tells "rank-1.log" "no progress for "
+    end_mpirun
     ;;
   unshared)
     mkdir run
