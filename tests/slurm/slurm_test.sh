@@ -129,7 +129,7 @@ ended_all() {
 }
 until_so "all of them end" ended_all "$asked" "$preempted" "$cancelled" "$dying" "$broken" "$first"
 ends "$asked" COMPLETED 0:0 1 'exit code 75' 'exit code 0'
-ends "$preempted" COMPLETED 0:0 1 'exit code 0'
+ends "$preempted" COMPLETED 0:0 1 'start 1: exit code 75' 'resumed from runs/preempted/checkpoints/' 'start 2: exit code 0'
 ends "$cancelled" CANCELLED 75:0 0 'SIGTERM' 'exit code 75' 'does not queue it again'
 [[ -n $(compgen -G 'runs/cancelled/checkpoints/step-*/manifest.json') ]] || fail "the cancelled run has not saved"
 ends "$broken" FAILED 2:0 0 'exit code 2: .*heads'
