@@ -57,7 +57,7 @@ const char* thread_level() {
 
 // Under a launcher: prints where each rank runs and with how many threads it would compute.
 void report_ranks(const LauncherInfo& launcher) {
-  Session session({}, std::nullopt, DeviceChoice::Cpu);
+  Session session({}, among_ranks({}), DeviceChoice::Cpu);
   const std::string mine = fmt::format("{}: {}, processors {}", host_name(),
                                        counted(session.context().threads(), "thread"), allowed_processors().text());
   const auto lines = gather_texts(session.mesh().world(), mine);

@@ -150,6 +150,14 @@ case $case in
     rm "$case.tsv"
     matches "$log" "a rank of this machine has not run for [0-9]+ s: rank 1 \(pid $stopped, stopped by a signal" 1
     ;;
+  bench)
+    # Rank 1 stops before it joins: rank 0 would wait for it in MPI_Init.
+    # shellcheck disable=SC2016 # the ranks' shells expand it
+    start 2 bash -c '[[ $OMPI_COMM_WORLD_RANK == 0 ]] || kill -STOP $$; exec "$0" bench-decode --no-bandwidth --set timeouts.init_seconds=4' "$weft"
+    ends_within 30
+    ends_with 5
+    matches "$log" 'error: \[rank 0 .* no progress for [0-9]+ s in phase init' 1
+    ;;
   memory)
     start_training --set checkpoint.every_steps=5
     wait_for_steps 3
