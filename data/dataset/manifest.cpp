@@ -82,8 +82,9 @@ Json to_json(const Manifest& manifest) {
                {"source", to_json(manifest.source)},
                {"settings", manifest.settings}};
   if (pairs) json["target"] = to_json(manifest.target);
-  for (const auto& [split, entry] : manifest.splits)
+  for (const auto& [split, entry] : manifest.splits) {
     json["splits"][enum_name(split)] = to_json(entry, pairs, manifest.version);
+  }
   if (manifest.skipped.count() > 0) {
     json["skipped"] = {{"reasons", manifest.skipped.reasons}, {"first", manifest.skipped.first}};
   }
