@@ -187,6 +187,10 @@ void Session::set_budgets(const PhaseBudgets& budgets) {
   if (watchdog_) watchdog_->set_budgets(budgets);
 }
 
+void Session::rely_on_rank0() {
+  if (watchdog_) watchdog_->rely_on(0);
+}
+
 ExitCode Session::run(const std::function<ExitCode()>& body) {
   if (world_size_ == 1) return body();
   try {

@@ -43,6 +43,8 @@ class Session {
 
   // Changes the watchdog's budgets, if there is one.
   void set_budgets(const PhaseBudgets& budgets);
+  // This rank works for rank 0 and waits for it in no collective (Watchdog::rely_on).
+  void rely_on_rank0();
 
   Mesh& mesh() { return *mesh_; }
   Context& context() { return *context_; }

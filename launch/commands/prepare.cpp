@@ -57,6 +57,7 @@ ExitCode prepare_on_ranks(const JobArguments& arguments, int threads, bool force
     std::optional<EncodingRanks> ranks;
     if (session.world_size() > 1) options.ranks = &ranks.emplace(options.threads);
     if (!session.is_rank0()) {
+      session.rely_on_rank0();
       ranks->serve(job.data, [&session] { session.mesh().heartbeat().beat(); });
       return ExitCode::Done;
     }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <utility>
 
 #include "base/clock.h"
@@ -77,6 +78,11 @@ void Watchdog::set_budgets(const PhaseBudgets& budgets) {
   options_.budgets = budgets;
 }
 
+void Watchdog::rely_on(int rank) {
+  const std::lock_guard lock(mutex_);
+  leader_ = rank;
+}
+
 void Watchdog::before_end(std::function<void()> release) {
   const std::lock_guard lock(mutex_);
   release_ = std::move(release);
@@ -140,8 +146,9 @@ std::optional<std::string> Watchdog::look(double seconds_passed) {
   if (page_ && world_) world_->look(*page_);
   if (page_) page_->slot(local_rank_).watchdog_ticks.fetch_add(1, std::memory_order_relaxed);
   auto found = hung(seconds_passed);
-  const auto stopped = stopped_neighbour(seconds_passed);
+  auto stopped = stopped_neighbour(seconds_passed);
   if (found) return found;
+  if (!stopped) stopped = silent_leader();
   if (stopped) return report(*stopped);
   return std::nullopt;
 }
@@ -167,18 +174,30 @@ std::optional<std::string> Watchdog::hung(double seconds_passed) {
   return report(now, at);
 }
 
+// A little longer than a step's budget: a rank that waits for the stopped one in a step has more to report.
+double Watchdog::budget_of_stopped() const {
+  return options_.budgets.step_seconds > 0 ? options_.budgets.step_seconds + 2
+                                           : std::numeric_limits<double>::infinity();
+}
+
 std::optional<NodeStatus::Entry> Watchdog::stopped_neighbour(double seconds_passed) {
   if (!page_) return std::nullopt;
-  // A little longer than a step's budget: a rank that waits for the stopped one in a step has more to report.
-  const double budget = options_.budgets.step_seconds + 2;
   std::optional<NodeStatus::Entry> found;
   for (const NodeStatus::Entry& e : page_->read()) {
     Neighbour& seen = neighbours_[static_cast<size_t>(e.local_rank)];
     seen.idle = e.watchdog_ticks == seen.watchdog_ticks ? seen.idle + seconds_passed : 0;
     seen.watchdog_ticks = e.watchdog_ticks;
-    if (options_.budgets.step_seconds > 0 && seen.idle >= budget) found = e;
+    if (seen.idle >= budget_of_stopped()) found = e;
   }
   return found;
+}
+
+std::optional<NodeStatus::Entry> Watchdog::silent_leader() const {
+  if (!page_ || !leader_) return std::nullopt;
+  for (const NodeStatus::Entry& e : page_->others()) {
+    if (e.rank == *leader_ && e.silent_seconds() >= budget_of_stopped()) return e;
+  }
+  return std::nullopt;
 }
 
 void Watchdog::note_progress() {
@@ -197,10 +216,12 @@ std::string Watchdog::who() const {
 }
 
 std::string Watchdog::report(const NodeStatus::Entry& stopped) const {
+  const std::string what = stopped.host.empty() ? fmt::format("a rank of this machine has not run for {:.0f} s",
+                                                              neighbours_[static_cast<size_t>(stopped.local_rank)].idle)
+                                                : fmt::format("nothing is heard of the rank that this one works for");
   return fmt::format(
-      "{} a rank of this machine has not run for {:.0f} s: {}; the job ends\n  hint: the same command resumes "
-      "from the last checkpoint. Under a debugger, set timeouts.step_seconds=0",
-      who(), neighbours_[static_cast<size_t>(stopped.local_rank)].idle, describe(stopped));
+      "{} {}: {}; the job ends\n  hint: the same command resumes. Under a debugger, set timeouts.step_seconds=0", who(),
+      what, describe(stopped));
 }
 
 std::string Watchdog::report(const Heartbeat::Snapshot& now, const Standstill& at) const {

@@ -79,6 +79,10 @@ class Watchdog {
   void tell_other_nodes(std::unique_ptr<WorldStatus> world);
   // Changes the budgets, to those of a checkpoint's job once it is read.
   void set_budgets(const PhaseBudgets& budgets);
+  // From now on this rank works for `rank` and waits for its orders in no collective, so that its own beats say nothing
+  // of that rank: if that rank is of another node, and its watchdog sends no message for the budget of a step, the job
+  // ends. (One of this node that is stopped ends it anyway.)
+  void rely_on(int rank);
   // `release` runs before a hang ends the process, after the report: it frees the threads that hang, so that devices
   // are left in order. It has its own thread, and a few seconds at most.
   void before_end(std::function<void()> release);
@@ -93,6 +97,8 @@ class Watchdog {
   std::optional<std::string> look(double seconds_passed);
   std::optional<std::string> hung(double seconds_passed);
   std::optional<NodeStatus::Entry> stopped_neighbour(double seconds_passed);
+  std::optional<NodeStatus::Entry> silent_leader() const;
+  double budget_of_stopped() const;
   void note_progress();
   void end(const std::string& report, bool mine, const std::function<void()>& release);
   bool claim_report();
@@ -114,6 +120,7 @@ class Watchdog {
   // device last completed a collective, while it has any in its queue.
   double idle_ = 0, device_idle_ = 0;
   std::function<void()> release_;
+  std::optional<int> leader_;  // see rely_on()
   std::optional<bool> first_;  // whether this rank reports; unset before the first claim_report()
   struct Neighbour {
     uint64_t watchdog_ticks = 0;

@@ -34,10 +34,11 @@ shown=("rank-*.log" mpirun.log)
 ends_with() { same "exit status of mpirun" "$1" "$code"; }
 # start [ARGUMENTS]: starts the job across the hosts, in the background. Each rank's messages stay on its host: over a
 # link that is cut they would not arrive.
-start() {
+start() { start_command train job.yaml --set run_dir=run "$@"; }
+start_command() {
   # shellcheck disable=SC2046,SC2016 # several words; expands there
-  on_host a mpirun $(host_options) -x OMP_NUM_THREADS bash -c 'exec "$0" train job.yaml "$@" 2>rank-$OMPI_COMM_WORLD_RANK.log' \
-    "$weft" --set run_dir=run "$@" >mpirun.log 2>&1 &
+  on_host a mpirun $(host_options) -x OMP_NUM_THREADS bash -c 'exec "$0" "$@" 2>rank-$OMPI_COMM_WORLD_RANK.log' \
+    "$weft" "$@" >mpirun.log 2>&1 &
   pid=$!
 }
 wait_for_steps() {
@@ -162,6 +163,20 @@ case $case in
     tells "rank-0.log" "no progress for .* rank 1 \($prefix-b, pid [0-9]+, no message for"
     tells "rank-1.log" "no progress for "
     end_mpirun
+    ;;
+  prepare)
+    # Rank 0 sends texts as soon as it has printed its first line; it is stopped then.
+    for ((i = 0; i < 5000; i++)); do cat text.txt; done >texts.txt
+    start_command prepare job.yaml --set data.directory=prepared --set 'data.train.files=[texts.txt]' --set timeouts.step_seconds=7
+    for ((i = 0; i < 600; i++)); do
+      [[ -s rank-0.log ]] && break
+      sleep 0.1
+    done
+    stopped=$(rank_pid 0)
+    kill -STOP "$stopped"
+    ends_within 60
+    ends_with 5
+    tells "rank-1.log" "nothing is heard of the rank that this one works for: rank 0 \($prefix-a, pid $stopped, no message for [0-9]+ s; "
     ;;
   unshared)
     mkdir run

@@ -290,5 +290,22 @@ TEST(WatchdogOfNodes, ASilentNodeIsNotAtWork) {
   EXPECT_THAT(nodes.wait_for_report(), HasSubstr("pid " + std::to_string(getpid()) + ", no message for "));
 }
 
+// A rank that encodes for another beats while it waits for texts, in no collective.
+TEST(WatchdogOfNodes, ASilentLeaderEndsTheRankThatWorksForIt) {
+  TwoNodes nodes({.init_seconds = 0, .step_seconds = 0.1});
+  nodes.a->rely_on(1);
+  const auto beats_for = [&](int centiseconds) {
+    for (int i = 0; i < centiseconds && nodes.reported().empty(); ++i) {
+      nodes.first->beat();
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+  };
+  beats_for(300);
+  EXPECT_EQ(nodes.reported(), "");
+  nodes.b.reset();
+  beats_for(6000);
+  EXPECT_THAT(nodes.reported(), HasSubstr("nothing is heard of the rank that this one works for: rank 1 ("));
+}
+
 }  // namespace
 }  // namespace weft
