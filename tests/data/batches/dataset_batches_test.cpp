@@ -133,7 +133,7 @@ TEST(DatasetBatches, DamageFoundWhileLoadingNamesTheFile) {
     while (loader.next()) {
     }
   });
-  EXPECT_NE(error.find(".h5 is damaged: id 32767"), std::string::npos) << error;
+  EXPECT_NE(error.find(".h5 is damaged: bytes "), std::string::npos) << error;
 }
 
 }  // namespace
