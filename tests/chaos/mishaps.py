@@ -82,11 +82,14 @@ def branch(runs, found):
     older = sorted((runs.scratch / "branch" / "checkpoints").glob("step-????????"))[0]
     arguments = ("--resume", f"branch/checkpoints/{older.name}")
     begins = int(older.name[5:])
-    code, came = runs.disturbed("branch", Fault("step", SAVES + 3, 0, int(signal.SIGKILL), 1, 0), *arguments)
+    code, came = runs.disturbed("branch", Fault("step", 2 * SAVES + 3, 0, int(signal.SIGKILL), 1, 0), *arguments)
     log = (runs.scratch / "branch.log").read_text()
     if not came or f"resumed from branch/checkpoints/{older.name} " not in log:
         raise Lost(f"a branch did not begin where it was told, and ended with {code}:\n{log}")
-    runs.goes_on("branch", *arguments, begins_at=begins + SAVES)
+    newest = runs.whole_checkpoints("branch")
+    if newest <= begins:
+        raise Lost(f"a branch from step {begins} was killed {2 * SAVES + 3} steps later, and has saved no step after {newest}")
+    runs.goes_on("branch", *arguments, begins_at=newest)
     runs.goes_on("branch")
     found["branch"] += 1
     print(f"branch from {older.name}: killed and resumed to the same end", flush=True)
@@ -95,14 +98,15 @@ def branch(runs, found):
 def other_ranks(runs, found):
     """Changes the number of ranks after each kill: 2, 1 and 4. The end is that of a run that changed it undisturbed."""
     last = runs.steps_of("half")[-1]
-    kill = Fault("step", SAVES + 3, 0, int(signal.SIGKILL), 0, 0)
+    kill = Fault("step", 2 * SAVES + 3, 0, int(signal.SIGKILL), 0, 0)
     for run in ("changes", "undisturbed"):
         runs.clear(run)
         runs.half(run)
     _, came = runs.disturbed("changes", kill, ranks=1)
-    if not came or runs.whole_checkpoints("changes") != last + SAVES:
-        raise Lost(f"one rank that resumed was not killed after step {last + SAVES}")
-    stop = ("--set", f"train.max_steps={last + SAVES}", "--set", "allow_changes=[train.max_steps]")
+    newest = runs.whole_checkpoints("changes")
+    if not came or newest <= last:
+        raise Lost(f"one rank that resumed at step {last} was not killed after its next save, but has saved {newest}")
+    stop = ("--set", f"train.max_steps={newest}", "--set", "allow_changes=[train.max_steps]")
     code, log = runs.train("undisturbed", *stop, ranks=1)
     if code != 0:
         raise Lost(f"one rank that resumed ended with {code}:\n{log}")
@@ -110,7 +114,7 @@ def other_ranks(runs, found):
     code, log = runs.train("undisturbed", *ends, ranks=4)
     if code != 0:
         raise Lost(f"four ranks that resumed ended with {code}:\n{log}")
-    runs.goes_on("changes", ranks=4, begins_at=last + SAVES, as_in=runs.result("undisturbed"))
+    runs.goes_on("changes", ranks=4, begins_at=newest, as_in=runs.result("undisturbed"))
     found["other-ranks"] += 1
     print("2, 1 and 4 ranks, killed between: the end of the undisturbed run", flush=True)
 
