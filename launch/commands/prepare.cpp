@@ -53,11 +53,11 @@ ExitCode prepare_on_ranks(const JobArguments& arguments, int threads, bool force
   const JobConfig job = load_job_of_text(arguments.path, arguments.overrides);
   Session session({}, among_ranks(job.timeouts), DeviceChoice::Cpu);
   return session.run([&] {
+    if (!session.is_rank0()) session.rely_on_rank0();
     PrepareOptions options{.threads = threads > 0 ? threads : session.context().threads(), .force = force};
     std::optional<EncodingRanks> ranks;
     if (session.world_size() > 1) options.ranks = &ranks.emplace(options.threads);
     if (!session.is_rank0()) {
-      session.rely_on_rank0();
       ranks->serve(job.data, [&session] { session.mesh().heartbeat().beat(); });
       return ExitCode::Done;
     }

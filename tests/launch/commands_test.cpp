@@ -65,8 +65,12 @@ TEST_F(Commands, JobFiles) {
 TEST_F(Commands, PlacesThatCannotBeWritten) {
   train_both();
   expect_all({
-      {{"prepare", "gpt.yaml", "--set", "data.directory=train.txt/below"}, 3, {"train.txt/below", "Not a directory"}},
-      {{"prepare", "gpt.yaml", "--set", "data.directory=train.txt"}, 3, {"train.txt", "Not a directory"}},
+      {{"prepare", "gpt.yaml", "--set", "data.directory=train.txt/below"},
+       3,
+       {"create train.txt: it is there, and no directory"}},
+      {{"prepare", "gpt.yaml", "--set", "data.directory=train.txt"},
+       3,
+       {"create train.txt: it is there, and no directory"}},
       {{"train", "gpt.yaml", "--set", "run_dir=train.txt/below"}, 3, {"train.txt/below", "Not a directory", "run_dir"}},
       {{"train", "gpt.yaml", "--set", "run_dir=/proc/weft"}, 3, {"/proc/weft", "hint: set run_dir"}},
       {{"validate", "gpt.yaml", "--set", "run_dir=train.txt/below"},

@@ -165,11 +165,11 @@ case $case in
     end_mpirun
     ;;
   prepare)
-    # Rank 0 sends texts as soon as it has printed its first line; it is stopped then.
+    # Rank 0 is stopped once all ranks are ready for texts, which this line of its log shows.
     for ((i = 0; i < 5000; i++)); do cat text.txt; done >texts.txt
     start_command prepare job.yaml --set data.directory=prepared --set 'data.train.files=[texts.txt]' --set timeouts.step_seconds=7
     for ((i = 0; i < 600; i++)); do
-      [[ -s rank-0.log ]] && break
+      grep -q 'memory: ' rank-0.log 2>/dev/null && break
       sleep 0.1
     done
     stopped=$(rank_pid 0)
