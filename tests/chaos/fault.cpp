@@ -201,13 +201,6 @@ ssize_t fetched(int descriptor, size_t size, Read&& read) {
   return verdict == Verdict::Fail ? -1 : read(verdict == Verdict::Half ? (size + 1) / 2 : size);
 }
 
-int opened(int folder, const char* path, int flags, mode_t mode) {
-  using Openat = int (*)(int, const char*, int, ...);
-  static const auto openat_ = real<Openat>("openat");
-  if (plan().mine && before("open", path_at(folder, path)) == Verdict::Fail) return -1;
-  return openat_(folder, path, flags, mode);
-}
-
 template <class Call>
 int done(const char* call, const std::string& path, Call&& make) {
   return plan().mine && before(call, path) == Verdict::Fail ? -1 : make();
@@ -215,12 +208,14 @@ int done(const char* call, const std::string& path, Call&& make) {
 
 }  // namespace
 
-extern "C" {
+int weft::test::opened(int folder, const char* path, int flags, mode_t mode) {
+  using Openat = int (*)(int, const char*, int, ...);
+  static const auto openat_ = real<Openat>("openat");
+  if (plan().mine && before("open", path_at(folder, path)) == Verdict::Fail) return -1;
+  return openat_(folder, path, flags, mode);
+}
 
-WEFT_OPENS(open, AT_FDCWD, const char* path)
-WEFT_OPENS(open64, AT_FDCWD, const char* path)
-WEFT_OPENS(openat, folder, int folder, const char* path)
-WEFT_OPENS(openat64, folder, int folder, const char* path)
+extern "C" {
 
 ssize_t write(int descriptor, const void* bytes, size_t size) {
   static const auto next = real<ssize_t (*)(int, const void*, size_t)>("write");

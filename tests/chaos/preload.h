@@ -2,7 +2,6 @@
 #pragma once
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <unistd.h>
 
 #include <array>
@@ -37,18 +36,7 @@ inline std::string path_at(int folder, const char* path) {
   return folder == AT_FDCWD || path[0] == '/' ? path : path_of(folder) + "/" + path;
 }
 
-inline mode_t mode_of(int flags, va_list arguments) {
-  return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, mode_t) : 0;
-}
+// What each library makes of open(2) and its family, which preload.cpp defines; a path is relative to `folder`.
+int opened(int folder, const char* path, int flags, mode_t mode);
 
 }  // namespace weft::test
-
-// Defines a function of the family of open(2) that calls opened(folder, path, flags, mode).
-#define WEFT_OPENS(name, folder, ...)              \
-  int name(__VA_ARGS__, int flags, ...) {          \
-    va_list arguments;                             \
-    va_start(arguments, flags);                    \
-    const mode_t mode = mode_of(flags, arguments); \
-    va_end(arguments);                             \
-    return opened(folder, path, flags, mode);      \
-  }

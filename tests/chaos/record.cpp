@@ -64,18 +64,6 @@ const Recorder& recorder() {
   return made;
 }
 
-int opened(int folder, const char* path, int flags, mode_t mode) {
-  using Openat = int (*)(int, const char*, int, ...);
-  static const auto next = real<Openat>("openat");
-  const int file = next(folder, path, flags, mode);
-  if (file < 0 || (flags & (O_CREAT | O_TRUNC)) == 0 || (flags & O_TMPFILE) == O_TMPFILE) return file;
-  if (const auto inside = recorder().inside(path_at(folder, path))) {
-    recorder().add("open", *inside);
-    if ((flags & O_TRUNC) != 0) recorder().add("truncate", *inside);
-  }
-  return file;
-}
-
 void wrote(int file, const void* bytes, ssize_t size, off64_t offset) {
   if (size <= 0) return;
   if (const auto inside = recorder().inside(path_of(file))) {
@@ -99,12 +87,19 @@ int grown(int result, int file, off64_t end) {
 
 }  // namespace
 
-extern "C" {
+int weft::test::opened(int folder, const char* path, int flags, mode_t mode) {
+  using Openat = int (*)(int, const char*, int, ...);
+  static const auto next = real<Openat>("openat");
+  const int file = next(folder, path, flags, mode);
+  if (file < 0 || (flags & (O_CREAT | O_TRUNC)) == 0 || (flags & O_TMPFILE) == O_TMPFILE) return file;
+  if (const auto inside = recorder().inside(path_at(folder, path))) {
+    recorder().add("open", *inside);
+    if ((flags & O_TRUNC) != 0) recorder().add("truncate", *inside);
+  }
+  return file;
+}
 
-WEFT_OPENS(open, AT_FDCWD, const char* path)
-WEFT_OPENS(open64, AT_FDCWD, const char* path)
-WEFT_OPENS(openat, folder, int folder, const char* path)
-WEFT_OPENS(openat64, folder, int folder, const char* path)
+extern "C" {
 
 ssize_t write(int file, const void* bytes, size_t size) {
   static const auto next = real<ssize_t (*)(int, const void*, size_t)>("write");
