@@ -30,6 +30,11 @@ timeouts: {{{", ".join(f"{phase}_seconds: {seconds}" for phase, seconds in BUDGE
 Fault = collections.namedtuple("Fault", "phase nth rank action victim delay")
 
 
+def kill_after(steps, victim=1):
+    """Kills a rank once rank 0 has reported so many steps."""
+    return Fault("step", steps, 0, int(signal.SIGKILL), victim, 0)
+
+
 class Lost(Exception):
     """Something was lost: the run did not end as it must."""
 
@@ -50,7 +55,7 @@ class Runs:
             raise SystemExit(f"the undisturbed run ended with {code}:\n{log}")
         self.expected = self.result("straight")
         # A copy of a run that was killed after its third save, which has a checkpoint to load.
-        self.disturbed("half", Fault("step", 3 * SAVES + 3, 0, int(signal.SIGKILL), 1, 0))
+        self.disturbed("half", kill_after(3 * SAVES + 3))
 
     def train(self, run, *arguments, ranks=2, fault=None, before=()):
         """Returns exit status and output of one command on some ranks; `before`: words before weft on each of them."""
@@ -75,6 +80,13 @@ class Runs:
                 process.wait()
                 raise Lost(f"still running after {PATIENCE} s:\n{log.read_text()}")
         return code, log.read_text()
+
+    def ends(self, run, *arguments, ranks=2):
+        """Returns the output of a command that must end well."""
+        code, log = self.train(run, *arguments, ranks=ranks)
+        if code != 0:
+            raise Lost(f"{run} on {ranks} ranks ended with {code}:\n{log}")
+        return log
 
     def disturbed(self, run, fault, *arguments, ranks=2):
         """Returns the exit status, and whether the fault came in its phase."""
@@ -150,9 +162,7 @@ class Runs:
     def goes_on(self, run, *arguments, ranks=2, lines_may_lack=False, begins_at=None, as_in=None):
         """Runs the same command again, which must end as the undisturbed run did, or the run whose result is `as_in`."""
         expected = as_in or self.expected
-        code, log = self.train(run, *arguments, ranks=ranks)
-        if code != 0:
-            raise Lost(f"the same command again ended with {code}:\n{log}")
+        log = self.ends(run, *arguments, ranks=ranks)
         began = [line["step"] for line in self.lines(run) if line["event"] == "start"]
         if begins_at not in (None, STEPS) and began[-1] < begins_at:
             raise Lost(f"it began at step {began[-1]}, though step {begins_at} was saved:\n{log}")
