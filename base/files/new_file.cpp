@@ -67,11 +67,9 @@ File make(const fs::path& directory, const std::string& prefix) {
     const bool taken = ::flock(file.descriptor(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     if (!taken && has_name(file.descriptor(), path)) return file;
   }
-  throw DataError(
-      fmt::format("{}: no new file here keeps its name: each of {} was another file, or none, as soon as it "
-                  "was made",
-                  directory.empty() ? "." : directory.string(), kAttempts),
-      "write to a directory on another file system");
+  throw DataError(fmt::format("{}: no new file here keeps its name: each of {} was another file, or none, at once",
+                              directory.empty() ? "." : directory.string(), kAttempts),
+                  "write to a directory on another file system");
 }
 
 }  // namespace

@@ -105,9 +105,8 @@ std::string Dataset::name() const { return state_->name(); }
 std::string Dataset::earlier_format() const {
   if (header().version >= kFirstPlacedVersion) return {};
   return fmt::format(
-      "{}: a dataset of format {}: HDF5 opens its shards, and its tokens have no checksums; `weft prepare --force` "
-      "makes "
-      "one of format {}",
+      "{}: a dataset of format {}: HDF5 opens its shards, and its tokens have no checksums; "
+      "`weft prepare --force` makes one of format {}",
       name(), header().version, kDatasetVersion);
 }
 const std::vector<DatasetPart>& Dataset::parts() const { return state_->parts; }

@@ -37,6 +37,16 @@ uint32_t widen(const char* from, std::span<int32_t> into) {
 
 }  // namespace
 
+ShardIdentity identity_of(const Manifest& manifest, DataSplit split) {
+  return {.version = manifest.version,
+          .kind = manifest.kind,
+          .split = split,
+          .token_bytes = manifest.token_bytes,
+          .references = manifest.splits.at(split).references,
+          .source = manifest.source,
+          .target = manifest.target};
+}
+
 uint64_t structure_checksum(const File& file, const ShardEntry& entry, int token_bytes) {
   const auto width = static_cast<uint64_t>(token_bytes);
   ShardTokens first = entry.source, second = entry.target;
@@ -76,7 +86,9 @@ Shard::Shard(const fs::path& path, const ShardEntry& entry, const ShardIdentity&
                      path.string(), bytes, entry.bytes);
   require<DataError>(structure_checksum(file_, entry, token_bytes_) == entry.structure_checksum,
                      "{} is damaged: its structure does not fit its checksum", path.string());
-  if (identity.version < kFirstPlacedVersion) place_indices(entry_, indices_by_hdf5(path_, entry_, identity));
+  if (identity.version >= kFirstPlacedVersion) return;
+  const ShardIndices found = indices_by_hdf5(path_, entry_, identity);
+  entry_.source.index = found.source, entry_.target.index = found.target, entry_.references.index = found.references;
 }
 
 // Narrow ids are read into the second half of `into` and widened in place, front to back: no write reaches an id that

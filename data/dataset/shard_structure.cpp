@@ -44,16 +44,6 @@ std::vector<std::pair<std::string, std::string>> stated_texts(const ShardIdentit
 
 Hdf5Type token_type(int token_bytes) { return token_bytes == 2 ? Hdf5Type::U16 : Hdf5Type::U32; }
 
-ShardIdentity identity_of(const Manifest& manifest, DataSplit split) {
-  return {.version = manifest.version,
-          .kind = manifest.kind,
-          .split = split,
-          .token_bytes = manifest.token_bytes,
-          .references = manifest.splits.at(split).references,
-          .source = manifest.source,
-          .target = manifest.target};
-}
-
 ShardIndices indices_by_hdf5(const fs::path& path, const ShardEntry& entry, const ShardIdentity& identity) {
   const Hdf5File file = Hdf5File::open(path);
   for (const auto& [name, value] : stated_texts(identity)) {
@@ -88,12 +78,6 @@ ShardIndices indices_by_hdf5(const fs::path& path, const ShardEntry& entry, cons
   check_elements(kReferences, Hdf5Type::U8, entry.references);
   indices.references = place(kReferenceOffsets, Hdf5Type::U64, entry.records + 1);
   return indices;
-}
-
-void place_indices(ShardEntry& entry, const ShardIndices& indices) {
-  entry.source.index = indices.source;
-  entry.target.index = indices.target;
-  entry.references.index = indices.references;
 }
 
 void check_hdf5(const fs::path& path, const ShardEntry& entry, const ShardIdentity& identity) {

@@ -35,7 +35,6 @@ struct ShardIndices {
   bool operator==(const ShardIndices&) const = default;
 };
 ShardIndices indices_by_hdf5(const fs::path& path, const ShardEntry& entry, const ShardIdentity& identity);
-void place_indices(ShardEntry& entry, const ShardIndices& indices);
 
 // DataError unless HDF5 finds in the file what the manifest states, at the same bytes.
 void check_hdf5(const fs::path& path, const ShardEntry& entry, const ShardIdentity& identity);

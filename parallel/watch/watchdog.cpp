@@ -216,9 +216,11 @@ std::string Watchdog::who() const {
 }
 
 std::string Watchdog::report(const NodeStatus::Entry& stopped) const {
-  const std::string what = stopped.host.empty() ? fmt::format("a rank of this machine has not run for {:.0f} s",
-                                                              neighbours_[static_cast<size_t>(stopped.local_rank)].idle)
-                                                : fmt::format("nothing is heard of the rank that this one works for");
+  std::string what = "nothing is heard of the rank that this one works for";
+  if (stopped.host.empty()) {
+    what = fmt::format("a rank of this machine has not run for {:.0f} s",
+                       neighbours_[static_cast<size_t>(stopped.local_rank)].idle);
+  }
   return fmt::format(
       "{} {}: {}; the job ends\n  hint: the same command resumes. Under a debugger, set timeouts.step_seconds=0", who(),
       what, describe(stopped));
