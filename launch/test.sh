@@ -6,7 +6,7 @@
 #   ./launch/test.sh -L unit         one tier: unit, parity, mpi, e2e or style (tests/style/lint.sh)
 #   ./launch/test.sh -R Checkpoint   tests by name
 #   ./launch/test.sh --sanitizers    everything, then the tests of parsing, threads and file writing again under the
-#                                    address, undefined-behaviour and thread sanitizers; five seconds of each fuzz target
+#                                    address, undefined-behaviour and thread sanitizers; 4,000 inputs for each fuzz target
 #   ./launch/test.sh --long          everything, then all longer proof: about ten hours on two cores. The findings are
 #                                    kept in bench/results/long-*.json
 #   ./launch/test.sh --long seeds    only this stage of the longer proof, or one part of it (seeds:1/2); tests/long/run.sh --help
@@ -82,7 +82,7 @@ if $sanitizers; then
   if command -v clang++-19 >/dev/null; then
     say "Building the fuzz targets in build/fuzz"
     build fuzz fuzz_targets
-    run_tests "each fuzz target for five seconds" build/fuzz
+    run_tests "some inputs for each fuzz target" build/fuzz
   fi
   say "All runs together"
   printf '%d%% tests passed, %d tests failed out of %d\n' $(((total - failed) * 100 / (total > 0 ? total : 1))) "$failed" "$total"

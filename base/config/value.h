@@ -71,8 +71,9 @@ void throw_problems(ConfigProblems problems);
 enum class Layout { File, OneLine };
 
 // One YAML document as a tree of what could be read; an empty text is Null. Problems are appended: syntax errors,
-// duplicate keys, tags, keys that are not scalars, aliases inside their own anchors, a second document, bytes that are
-// not UTF-8, and sizes beyond any configuration (1 MiB of text, 20,000 values with aliases written out, 64 levels).
+// duplicate keys, tags, keys that are not scalars, aliases inside their own anchors, a second document, bytes and
+// escapes that are not UTF-8 text, and sizes beyond any configuration (1 MiB of text, 20,000 values with aliases
+// written out, 64 levels).
 ConfigValue parse_yaml(std::string_view yaml, const std::string& source_name, Layout layout, ConfigProblems& problems);
 
 // The same for a file with what it extends (see docs/configuration.md), overridden by "a.b=value" texts.

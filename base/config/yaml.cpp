@@ -18,6 +18,17 @@ constexpr size_t kMaxBytes = 1 << 20;
 constexpr size_t kMaxValues = 20'000;
 constexpr size_t kMaxDepth = 64;
 
+// The offset of the first byte that is not UTF-8 text or is NUL, or npos.
+size_t first_bad_byte(std::string_view text) {
+  const char* const end = text.data() + text.size();
+  for (const char* at = text.data(); at < end;) {
+    const Utf8Char c = utf8_at(at, end);
+    if (!c.valid() || c.code_point == 0) return static_cast<size_t>(at - text.data());
+    at += c.length;
+  }
+  return std::string_view::npos;
+}
+
 // Leaves yaml-cpp's parser when there is no point in reading on; the problem is already noted.
 struct StopParsing {};
 
@@ -55,6 +66,10 @@ class TreeBuilder : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& text) override {
     refuse_tag(mark, tag);
+    // yaml-cpp takes "\N" and "\_" for the bytes 85 and A0, which are no characters of UTF-8.
+    if (first_bad_byte(text) != std::string_view::npos) {
+      problem(at(mark), R"(an escape that cannot be read: \0 is no text; for \N and \_ write \u0085 and \u00a0)");
+    }
     // yaml-cpp gives "!" to quoted and block scalars, "?" to plain ones.
     const auto kind = tag == "!" ? ConfigValue::Kind::Text : plain_scalar_kind(text);
     add({.kind = kind, .text = text, .location = at(mark)}, anchor);
@@ -173,17 +188,6 @@ class TreeBuilder : public YAML::EventHandler {
   std::map<YAML::anchor_t, Anchored> anchors_;
   size_t values_ = 0;
 };
-
-// The offset of the first byte that is not UTF-8 text or is NUL, or npos.
-size_t first_bad_byte(std::string_view text) {
-  const char* const end = text.data() + text.size();
-  for (const char* at = text.data(); at < end;) {
-    const Utf8Char c = utf8_at(at, end);
-    if (!c.valid() || c.code_point == 0) return static_cast<size_t>(at - text.data());
-    at += c.length;
-  }
-  return std::string_view::npos;
-}
 
 }  // namespace
 

@@ -172,6 +172,7 @@ YAML = {
 }
 DAMAGED_YAML = {
     "deep": b"a: " + b"[" * 60,
+    "escape": b'name: "a\\Nb"\n',
     "key": b"modle: {width: 64}\n",
     "merge": b"model: &m {width: 64}\nlora: {<<: *m}\n",
     "tag": b"name: !!binary aGk=\n",

@@ -121,7 +121,9 @@ const Mistake kMistakes[] = {
     {"branch: &x {width: *x}\n", "an alias (*) inside the value"},
     {"name: *nobody\n", "not valid YAML"},
     {"<<: {name: a}\n", "<<: unknown key"},
-    {"name: \xff\xfe\n", "job.yaml: byte 6 is not UTF-8 text"}};
+    {"name: \xff\xfe\n", "job.yaml: byte 6 is not UTF-8 text"},
+    {R"(name: "a\Nb")", R"(job.yaml:1:7: an escape that cannot be read: \0 is no text; for \N and \_ write \u0085)"},
+    {R"(name: "a\0b")", "job.yaml:1:7: an escape that cannot be read"}};
 
 // A message names the place, the key, what was expected, what was found, and the nearest key.
 TEST(Config, MistakesAreNamedWithTheirPlace) {
