@@ -307,12 +307,15 @@ struct GenerationsConfig {
 
 struct LogConfig {
   int64_t every_steps = 10;
+  bool tensorboard = false;
   GenerationsConfig generations;
 
   template <class Visitor>
   void fields(Visitor& v) {
     v.field("every_steps", every_steps, "Optimizer steps between lines of metrics.jsonl and of the console.",
             Range{.min = 1, .max = 1e15});
+    v.field("tensorboard", tensorboard,
+            "Write the events of metrics.jsonl to tensorboard/ in the run directory too, in TensorBoard's form.");
     v.field("generations", generations, "Text printed while the model learns.");
   }
 };

@@ -48,7 +48,7 @@ Trainer::Trainer(Context& context, Mesh& mesh, const JobConfig& job, RunOrigin o
       setup_(context, mesh, job, vocabularies_of(data_.train->header())),
       end_(run_end(job, *data_.plan, [this] { mesh_.heartbeat().beat(); })),
       directory_(job.run_directory(), mesh.world()),
-      reporter_(job, context, mesh.world(), end_),
+      reporter_(job, setup_.parameters().global_elements(), context, mesh.world(), end_),
       saves_(job, setup_, directory_, reporter_, state_,
              {.job = to_yaml(job),
               .provenance = run_provenance(origin_, *data_.train),
@@ -390,6 +390,7 @@ void Trainer::print_generations() {
   generate_from_prompts(
       {setup_.model(), job_, *data_.source_tokenizer, *data_.target_tokenizer}, [this] { return agree_to_stop(); },
       [this](const Generation& generation) { reporter_.generated(state_, generation); });
+  reporter_.generated_all(state_);
 }
 
 // Weights that are not finite are never saved: the run goes back to a checkpoint that was saved before them.

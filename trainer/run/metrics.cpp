@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "base/log.h"
 
 namespace weft {
 namespace {
@@ -57,51 +56,15 @@ uint64_t whole_size(const File& file) {
   return 0;
 }
 
-void cut_to(File& file, uint64_t bytes) {
-  try {
-    if (file.size() > bytes) file.resize(bytes);
-  } catch (const std::exception&) {  // what failed before is reported already
-  }
-}
-
 }  // namespace
 
 MetricsLog::MetricsLog(const fs::path& directory, std::string run, int64_t attempt)
-    : run_(std::move(run)), attempt_(attempt) {
-  try {
-    auto file = std::make_unique<File>(log_path(directory), File::Mode::ReadWrite);
-    file->resize(whole_size(*file));
-    file_ = std::move(file);
-  } catch (const std::exception& error) {
-    log_warning("metrics are not written: {}", error.what());
-  }
-}
-
-MetricsLog::~MetricsLog() = default;
+    : run_(std::move(run)), attempt_(attempt), log_("metrics", log_path(directory), whole_size) {}
 
 void MetricsLog::write(const char* event, int64_t step, const Json& fields) {
-  if (!file_) return;
   Json line = {{"run", run_}, {"attempt", attempt_}, {"event", event}, {"step", step}, {"time", utc_time()}};
   if (fields.is_object()) line.update(fields);
-  thread_.add(
-      [this, step, text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"] { append(step, text); });
-}
-
-void MetricsLog::finish() { thread_.finish(); }
-
-void MetricsLog::append(int64_t step, const std::string& line) {
-  uint64_t before = 0;
-  try {
-    before = file_->size();
-    file_->append(line);
-    if (failing_) log_info("metrics are written again from step {} on", step);
-    failing_ = false;
-  } catch (const std::exception& error) {
-    // A full disk may have taken part of the line, which must not run into the next line.
-    cut_to(*file_, before);
-    if (!failing_) log_warning("metrics are not written from step {} on: {}", step, error.what());
-    failing_ = true;
-  }
+  log_.append(step, line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 // A log may have millions of lines: only this one number is read in each.

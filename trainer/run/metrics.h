@@ -1,35 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
-#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "base/files.h"
-#include "base/process/task_thread.h"
+#include "trainer/run/append_log.h"
 
 namespace weft {
 
-// DIR/metrics.jsonl: one JSON object per line. A thread of rank 0 appends each with a single write, so that a kill
-// leaves at most one partial last line. Every line carries run, attempt, event (train, eval, save, ...), step and the
-// wall time. A failure to write is logged once and never stops training; the log tries again with every later line.
+// DIR/metrics.jsonl: one JSON object per line, in an AppendLog. Every line carries run, attempt, event (train, eval,
+// save, ...), step and the wall time.
 class MetricsLog {
  public:
   // Opens the log of a run directory and cuts off a partial last line that an earlier attempt has left.
   MetricsLog(const fs::path& directory, std::string run, int64_t attempt);
-  ~MetricsLog();  // waits until all lines are written
   void write(const char* event, int64_t step, const nlohmann::ordered_json& fields);
-  void finish();  // waits until all lines are written
+  void finish() { log_.finish(); }
 
  private:
-  void append(int64_t step, const std::string& line);
-
   std::string run_;
   int64_t attempt_;
-  std::unique_ptr<File> file_;
-  bool failing_ = false;
-  TaskThread thread_;  // the members above are its own once the log is open
+  AppendLog log_;
 };
 
 // One more than the highest attempt in the log; 0 if there is no log.
