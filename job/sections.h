@@ -83,6 +83,7 @@ struct TrainConfig {
   int64_t max_rollbacks = 3;
   std::string init_from;
   std::vector<std::string> freeze;
+  bool report = false;
 
   template <class Visitor>
   void fields(Visitor& v) {
@@ -149,6 +150,9 @@ struct TrainConfig {
     v.field("freeze", freeze,
             "Patterns of parameter names (weft inspect lists them); parameters that match one are not trained. * is "
             "any text, ? one character, [0-5] one of a range.");
+    v.field("report", report,
+            "Write report.html to the run directory at each evaluation and at the end: the page of `weft report`.",
+            Affects::Nothing);
   }
 
   ProductOptions products() const { return {.algorithms = algorithms, .tf32 = tf32}; }

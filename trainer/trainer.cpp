@@ -202,6 +202,7 @@ void Trainer::train(const StepObserver& after_step) {
   save();
   commit_save(true);
   reporter_.clear();
+  reporter_.then(signals_.logged);
   const Heartbeat::Scope storing(mesh_.heartbeat(), RunPhase::Storage);
   reporter_.finish();
   algorithms_file_.finish();
@@ -377,6 +378,7 @@ void Trainer::evaluate() {
   const bool better = count_evaluation(*report, job_.evaluation.metric, state_);
   reporter_.evaluated(state_, *report, better);
   report_sources();
+  reporter_.then(signals_.logged);
   if (better && job_.checkpoint.keep_best && !end_.reached(state_)) save();
 }
 

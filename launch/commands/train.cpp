@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <csignal>
+#include <optional>
 
 #include "base/log.h"
 #include "base/process/signals.h"
@@ -12,6 +13,7 @@
 #include "launch/commands.h"
 #include "launch/job_options.h"
 #include "launch/revision.h"
+#include "pages/live_report.h"
 #include "parallel/session.h"
 #include "trainer/trainer.h"
 
@@ -35,12 +37,15 @@ std::string describe_best(const EvaluationConfig& evaluation, const TrainResult&
 
 ExitCode train(Session& session, const JobConfig& job, const std::vector<std::string>& overrides,
                const std::string& resume) {
+  std::optional<LiveReport> report;
+  if (job.train.report && session.mesh().world().rank() == 0) report.emplace(job.run_directory());
   log_info("{}: {} x {}, {}, {}", job.name, counted(session.world_size(), "rank"),
            counted(session.context().threads(), "thread"), enum_name(job.train.precision),
            describe_device(session.context().device(), job.device));
   Trainer trainer(session.context(), session.mesh(), job,
                   {.version = weft_version(), .revision = git_revision(), .overrides = overrides},
-                  {.failed = [&session](const std::exception& error) { session.end(error); }});
+                  {.failed = [&session](const std::exception& error) { session.end(error); },
+                   .logged = [&report] { if (report) report->update(); }});
   const ParameterRegistry& parameters = trainer.model().parameters();
   int64_t trained = 0;
   for (const auto& p : parameters.parameters()) trained += p->spec().frozen ? 0 : p->spec().shape.elements();
@@ -77,6 +82,7 @@ void add_train_command(Command& app, Action& action) {
       "  weft train job.yaml --set train.max_steps=100 --set name=short\n"
       "Writes checkpoints/ and metrics.jsonl to the job's run directory (runs/NAME). On SIGUSR1 or SIGTERM to mpirun\n"
       "it saves and exits with code 75; rerun the same command to resume.\n"
+      "With train.report, the run directory has a page that shows how it goes: report.html.\n"
       "Threads per rank: OMP_NUM_THREADS, else an equal share of the available cores.\n"
       "The keys of a job: weft keys [SECTION].");
   auto arguments = std::make_shared<JobArguments>();

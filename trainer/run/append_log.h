@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/files.h"
 #include "base/process/task_thread.h"
@@ -21,6 +22,8 @@ class AppendLog {
   ~AppendLog();  // waits until all records are written
   void append(int64_t step, std::string record);
   void finish();  // waits until all records are written
+  // Calls `work` on the log's thread once the records so far are written. It must be quick, and not throw.
+  void then(std::function<void()> work) { thread_.add(std::move(work)); }
   bool open() const { return file_ != nullptr; }
 
  private:

@@ -54,6 +54,10 @@ void Reporter::write(const char* event, int64_t step, const Json& fields) {
   if (metrics_) metrics_->write(event, step, fields);
 }
 
+void Reporter::then(const std::function<void()>& work) {
+  if (metrics_ && work) metrics_->then(work);
+}
+
 void Reporter::finish() {
   if (metrics_) metrics_->finish();
   if (events_) events_->finish();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <vector>
@@ -45,6 +46,8 @@ class Reporter {
   void save_failed(int64_t step, const DataError& error);
   // Ends the line that the console rewrites in place, so that another one can be printed.
   void clear() { progress_.clear(); }
+  // Calls `work` on rank 0, on a thread of its own, once the lines so far are written. It must be quick, and not throw.
+  void then(const std::function<void()>& work);
   // Waits until all lines of metrics.jsonl are written.
   void finish();
 
