@@ -99,7 +99,8 @@ void RunHistory::take(const MetricsLine& line) {
 }
 
 const std::vector<double>& RunHistory::train_values(std::string_view name, size_t place) const {
-  if (place == 0) return train_.values(static_cast<size_t>(std::ranges::find(kTrainNumbers, name) - kTrainNumbers.begin()));
+  if (place == 0)
+    return train_.values(static_cast<size_t>(std::ranges::find(kTrainNumbers, name) - kTrainNumbers.begin()));
   const auto rank = static_cast<size_t>(std::ranges::find(kRankNumbers, name) - kRankNumbers.begin());
   return train_.values(kTrainNumbers.size() + kPlaces * rank + place - 1);
 }

@@ -17,8 +17,8 @@ namespace weft {
 
 // The numbers of a line `train` that pages show; "busy_ms" and the like are [min, median, max] of the ranks.
 inline constexpr auto kTrainNumbers =
-    std::to_array<std::string_view>({"tokens", "loss", "nll", "lr", "grad_norm", "tokens_per_second", "step_ms", "flops",
-                                     "mfu", "data_ms", "comm_exposed_ms", "peak_memory"});
+    std::to_array<std::string_view>({"tokens", "loss", "nll", "lr", "grad_norm", "tokens_per_second", "step_ms",
+                                     "flops", "mfu", "data_ms", "comm_exposed_ms", "peak_memory"});
 inline constexpr auto kRankNumbers = std::to_array<std::string_view>({"busy_ms", "data_wait_ms", "comm_wait_ms"});
 
 // A line of a rarer event, as it is.
@@ -58,7 +58,7 @@ class RunHistory {
   const std::vector<double>& train_values(std::string_view name, size_t place = 0) const;
   const EventLines& evaluations() const { return evaluations_; }
   const EventLines& generations() const { return generations_; }
-  const EventLines& marks() const { return marks_; }  // start, save, save_failed, skip and roll_back
+  const EventLines& marks() const { return marks_; }    // start, save, save_failed, skip and roll_back
   const EventLines& starts() const { return starts_; }  // also those that a later attempt superseded
   // Target tokens that the run had seen after a step, as its lines say; NaN if they do not.
   double tokens_at(int64_t step) const;

@@ -34,17 +34,21 @@ std::string base64_of_hex(std::string_view hex) {
 std::string policy(const PageAssets& assets) {
   std::string scripts = fmt::format("'sha256-{}'", base64_of_hex(assets.script.sha256));
   if (has_dygraphs()) scripts += fmt::format(" 'sha256-{}'", base64_of_hex(assets.dygraphs_script.sha256));
-  return fmt::format("default-src 'none'; script-src {}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
-                     scripts);
+  return fmt::format(
+      "default-src 'none'; script-src {}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'", scripts);
 }
 
 std::string as_text(std::string_view text) {
   std::string html;
   for (const char c : text) {
-    if (c == '<') html += "&lt;";
-    else if (c == '>') html += "&gt;";
-    else if (c == '&') html += "&amp;";
-    else html += c;
+    if (c == '<')
+      html += "&lt;";
+    else if (c == '>')
+      html += "&gt;";
+    else if (c == '&')
+      html += "&amp;";
+    else
+      html += c;
   }
   return html;
 }

@@ -8,8 +8,8 @@
 namespace weft {
 
 // One file of HTML that needs no other: styles and scripts are in it, it asks no network for anything, and its policy
-// (Content-Security-Policy) lets it run these scripts alone. `body` is markup; what data and models say is in it only as
-// json_block().
+// (Content-Security-Policy) lets it run these scripts alone. `body` is markup; what data and models say is in it only
+// as json_block().
 std::string page_html(std::string_view body);
 
 // Writes a page atomically. DataError if the name is taken by anything else than a page that weft wrote.

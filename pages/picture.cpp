@@ -36,7 +36,9 @@ struct Span {
 struct Axes {
   Span x, y;
   double at_x(double value) const { return kLeft + (value - x.low) / (x.high - x.low) * (kWidth - kLeft - kRight); }
-  double at_y(double value) const { return kHeight - kBottom - (value - y.low) / (y.high - y.low) * (kHeight - kTop - kBottom); }
+  double at_y(double value) const {
+    return kHeight - kBottom - (value - y.low) / (y.high - y.low) * (kHeight - kTop - kBottom);
+  }
 };
 
 // "M x y L x y ...", a new piece after each gap.
@@ -68,8 +70,9 @@ std::string grid(const Axes& axes) {
   std::string svg;
   for (const double tick : round_ticks(axes.y.low, axes.y.high, 5)) {
     const double y = axes.at_y(tick);
-    svg += fmt::format("<path class=\"grid\" d=\"M{} {:.1f}H{}\"/><text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{:.6g}</text>\n",
-                       kLeft, y, kWidth - kRight, kLeft - 6, y + 4, tick);
+    svg += fmt::format(
+        "<path class=\"grid\" d=\"M{} {:.1f}H{}\"/><text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{:.6g}</text>\n",
+        kLeft, y, kWidth - kRight, kLeft - 6, y + 4, tick);
   }
   for (const double tick : round_ticks(axes.x.low, axes.x.high, 8)) {
     svg += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{:.10g}</text>\n", axes.at_x(tick),
@@ -87,7 +90,8 @@ std::vector<double> round_ticks(double low, double high, int most) {
   const double power = std::pow(10, std::floor(std::log10(rough)));
   const double times = rough / power <= 1 ? 1 : rough / power <= 2 ? 2 : rough / power <= 5 ? 5 : 10;
   const double distance = times * power;
-  for (double k = std::ceil(low / distance); k * distance <= high && ticks.size() < 50; ++k) ticks.push_back(k * distance);
+  for (double k = std::ceil(low / distance); k * distance <= high && ticks.size() < 50; ++k)
+    ticks.push_back(k * distance);
   return ticks;
 }
 
@@ -108,8 +112,8 @@ std::string picture(const Plot& plot, const std::vector<Json>& runs) {
     for (const auto& [name, list] : values.items()) y.take(list);
   });
   const Axes axes{.x = x.widened(0), .y = y.widened(0.04)};
-  std::string svg = fmt::format("<svg id=\"picture-{}\" viewBox=\"0 0 {} {}\" role=\"img\">\n{}", plot.id, kWidth, kHeight,
-                                grid(axes));
+  std::string svg = fmt::format("<svg id=\"picture-{}\" viewBox=\"0 0 {} {}\" role=\"img\">\n{}", plot.id, kWidth,
+                                kHeight, grid(axes));
   for_each_curve([&](const Json& steps, const Json& values, size_t colour, bool is_rare) {
     if (values.contains("low")) {
       svg += fmt::format("<path class=\"band c{}\" d=\"{}\"/>\n", colour,

@@ -74,7 +74,8 @@ std::vector<Plot> plots_of(const std::vector<Json>& runs) {
   plots.push_back(plot_of("Waiting", "data_wait_ms", "waiting for data, per step: all ranks", "milliseconds"));
   plots.push_back(plot_of("Waiting", "comm_wait_ms", "waiting for other ranks, per step: all ranks", "milliseconds"));
   plots.push_back(plot_of("Waiting", "data_ms", "waiting for data, per step: slowest rank", "milliseconds"));
-  plots.push_back(plot_of("Waiting", "comm_exposed_ms", "exposed communication, per step: slowest rank", "milliseconds"));
+  plots.push_back(
+      plot_of("Waiting", "comm_exposed_ms", "exposed communication, per step: slowest rank", "milliseconds"));
   for (Plot& plot : plots) {
     std::erase_if(plot.curves, [&](const Curve& curve) {
       return std::ranges::none_of(runs, [&](const Json& run) { return has_values(curve, run); });

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pages/run_json.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -57,7 +59,9 @@ class Table {
     json_["values"] = Json::object();
   }
 
-  void add(const std::string& name, std::span<const double> values) { add(name, values, values, values, bins_.whole()); }
+  void add(const std::string& name, std::span<const double> values) {
+    add(name, values, values, values, bins_.whole());
+  }
   void add_spread(const std::string& name, std::span<const double> low, std::span<const double> middle,
                   std::span<const double> high) {
     if (!low.empty() && low.size() == middle.size() && low.size() == high.size()) add(name, low, middle, high, false);
@@ -153,9 +157,9 @@ Json place_json(const RunHistory& history, const EventLine& line) {
 }
 
 std::string text_of(const Json& value) {
-  return page_text(value.is_string() ? value.get<std::string>()
-                                     : value.dump(-1, ' ', false, Json::error_handler_t::replace),
-                   kMostWord);
+  return page_text(
+      value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace),
+      kMostWord);
 }
 
 // What an event says besides where and when: "loss 7.1, grad_norm 12".
@@ -248,16 +252,11 @@ void flatten(const std::string& name, const Json& value, Json& rows) {
 Json run_json(const RunHistory& history, const std::string& name, size_t bins) {
   Json provenance = Json::array();
   flatten("", history.provenance(), provenance);
-  return {{"name", page_text(name, kMostWord)},
-          {"directory", page_text(history.directory().string(), kMostText)},
-          {"began", number_json(history.began())},
-          {"ended", number_json(history.ended())},
-          {"lines", history.train().steps().size()},
-          {"train", train_json(history, bins)},
-          {"eval", evaluations_json(history, bins)},
-          {"marks", marks_json(history)},
-          {"attempts", attempts_json(history)},
-          {"generations", generations_json(history)},
+  return {{"name", page_text(name, kMostWord)},      {"directory", page_text(history.directory().string(), kMostText)},
+          {"began", number_json(history.began())},   {"ended", number_json(history.ended())},
+          {"lines", history.train().steps().size()}, {"train", train_json(history, bins)},
+          {"eval", evaluations_json(history, bins)}, {"marks", marks_json(history)},
+          {"attempts", attempts_json(history)},      {"generations", generations_json(history)},
           {"provenance", std::move(provenance)}};
 }
 

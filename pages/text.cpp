@@ -24,7 +24,8 @@ std::string spell_invisible(std::string_view text) {
   for (const char* at = text.data(); at < end;) {
     const Utf8Char c = utf8_at(at, end);
     if (c.valid() && is_invisible(c.code_point)) {
-      shown += fmt::format(c.code_point > 0xFFFF ? "\\U{:08x}" : "\\u{:04x}", c.code_point);
+      const bool is_short = c.code_point <= 0xFFFF;
+      shown += is_short ? fmt::format("\\u{:04x}", c.code_point) : fmt::format("\\U{:08x}", c.code_point);
     } else {
       shown.append(at, c.length);
     }

@@ -8,8 +8,8 @@
 // scripts show as text.
 namespace weft {
 
-// `text` as a reader may see it: control characters and bytes that are not UTF-8 are spelt out as by printable(), and so
-// are characters that no one sees but that change what is seen around them: the marks of writing direction, of
+// `text` as a reader may see it: control characters and bytes that are not UTF-8 are spelt out as by printable(), and
+// so are characters that no one sees but that change what is seen around them: the marks of writing direction, of
 // invisible joins and of lines (\u202e). Of a text longer than `most` bytes the beginning, and how much is left out.
 std::string page_text(std::string_view text, size_t most = 4000);
 

@@ -32,11 +32,13 @@ ExitCode report(const ReportArguments& a) {
 
 void add_report_command(Command& app, Action& action) {
   Command command = app.add_command(
-      "report", "Write a page about a run, or one that compares several: curves, texts, events, jobs. Needs no network.");
+      "report",
+      "Write a page about a run, or one that compares several: curves, texts, events, jobs. Needs no network.");
   command.footer(
       "  weft report runs/NAME\n"
       "  weft report runs/small runs/large --out compare.html\n"
-      "The page is one file for a browser, light or dark, also on paper: loss, validation and scores over steps, tokens\n"
+      "The page is one file for a browser, light or dark, also on paper: loss, validation and scores over steps, "
+      "tokens\n"
       "or time; learning rate, gradient norm, speed, memory and waiting; starts, saves, skips and rollbacks; texts of\n"
       "log.generations; where the runs' jobs differ; provenance. What a later attempt repeated is shown once.\n"
       "A run may still be training. With train.report it writes this page by itself, at each evaluation.");
@@ -45,8 +47,9 @@ void add_report_command(Command& app, Action& action) {
       .required()
       .type_name("RUN...");
   command
-      .add_option("--out", a->out,
-                  "The file to write, instead of RUN/report.html (several runs: report.html). It replaces a page of weft alone")
+      .add_option(
+          "--out", a->out,
+          "The file to write, instead of RUN/report.html (several runs: report.html). It replaces a page of weft alone")
       .type_name("FILE");
   command.on_parsed([=, &action] { action = [=] { return report(*a); }; });
 }

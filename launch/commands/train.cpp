@@ -45,7 +45,10 @@ ExitCode train(Session& session, const JobConfig& job, const std::vector<std::st
   Trainer trainer(session.context(), session.mesh(), job,
                   {.version = weft_version(), .revision = git_revision(), .overrides = overrides},
                   {.failed = [&session](const std::exception& error) { session.end(error); },
-                   .logged = [&report] { if (report) report->update(); }});
+                   .logged =
+                       [&report] {
+                         if (report) report->update();
+                       }});
   const ParameterRegistry& parameters = trainer.model().parameters();
   int64_t trained = 0;
   for (const auto& p : parameters.parameters()) trained += p->spec().frozen ? 0 : p->spec().shape.elements();

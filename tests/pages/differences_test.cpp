@@ -22,7 +22,8 @@ TEST(Report, JobsAreCompared) {
     runs.push_back(run.written());
   }
   EXPECT_EQ(block(report_page(runs), "report")["differences"],
-            (Json{{{"key", "model.width"}, {"values", {"64", "128", "64"}}}, {{"key", "seed"}, {"values", {"1", "1", "2"}}}}));
+            (Json{{{"key", "model.width"}, {"values", {"64", "128", "64"}}},
+                  {{"key", "seed"}, {"values", {"1", "1", "2"}}}}));
   EXPECT_TRUE(block(report_page({runs[0]}), "report")["differences"].empty());
 }
 

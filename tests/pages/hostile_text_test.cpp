@@ -21,7 +21,9 @@ TEST(PageText, InvisibleCharactersAreSpeltOut) {
   EXPECT_EQ(page_text(std::string_view("a\0b", 3)), "a\\x00b");
   EXPECT_EQ(page_text("\x1b[31m"), "\\x1b[31m");
   EXPECT_EQ(page_text("\xff\xed\xa0\x80"), "\\xff\\xed\\xa0\\x80") << "no UTF-8; a surrogate alone";
-  EXPECT_EQ(page_text("\xE2\x80\xAE""cba\xE2\x81\xA6"), "\\u202ecba\\u2066");
+  EXPECT_EQ(page_text("\xE2\x80\xAE"
+                      "cba\xE2\x81\xA6"),
+            "\\u202ecba\\u2066");
   EXPECT_EQ(page_text("\xE2\x80\xA8\xEF\xBB\xBF"), "\\u2028\\ufeff");
   EXPECT_EQ(page_text("\xF3\xA0\x80\xA0"), "\\U000e0020") << "a tag character";
 }
@@ -48,7 +50,8 @@ TEST(Report, HostileTextIsNeverMarkup) {
   run.begin_attempt(0, 0);
   run.add("train", 1, {{"loss", 1.5}, {kHostile, 3}});
   run.add("eval", 1, {{"loss", 1.0}, {kHostile, 2.0}, {kHostile + "_signature", kHostile}});
-  run.add("generations", 1, {{"generations", {{{"temperature", kHostile}, {"prompt", kHostile}, {"text", kHostile}}, 7}}});
+  run.add("generations", 1,
+          {{"generations", {{{"temperature", kHostile}, {"prompt", kHostile}, {"text", kHostile}}, 7}}});
   run.add("save", 1, {{"path", kHostile}});
   run.add("save_failed", 1, {{kHostile, kHostile}});
   run.write("job.yaml", "name: '</script>'\nmodel:\n  width: 1\n");
@@ -74,11 +77,14 @@ TEST(Report, BrokenLinesAreSkipped) {
         "{\"event\":\"train\",\"step\":2.5,\"attempt\":0}", "{\"event\":\"train\",\"step\":1e300,\"attempt\":0}",
         "{\"event\":\"train\",\"step\":18446744073709551615,\"attempt\":0}",
         "{\"event\":\"train\",\"step\":9223372036854775807,\"attempt\":0}",
-        "{\"event\":\"train\",\"step\":2,\"step\":3,\"attempt\":0}", "{\"event\":\"train\",\"step\":2,\"attempt\":0,\"loss\":1e999}",
-        "{\"event\":\"train\",\"step\":2,\"attempt\":0,\"x\":\"\\ud800\"}", "{\"event\":\"train\",\"step\":2,\"attempt\":0,\"x\":\"\xff\"}"}) {
+        "{\"event\":\"train\",\"step\":2,\"step\":3,\"attempt\":0}",
+        "{\"event\":\"train\",\"step\":2,\"attempt\":0,\"loss\":1e999}",
+        "{\"event\":\"train\",\"step\":2,\"attempt\":0,\"x\":\"\\ud800\"}",
+        "{\"event\":\"train\",\"step\":2,\"attempt\":0,\"x\":\"\xff\"}"}) {
     run.add_text(line);
   }
-  run.add_text("{\"event\":\"train\",\"step\":2,\"attempt\":0,\"x\":" + std::string(100, '[') + std::string(100, ']') + "}");
+  run.add_text("{\"event\":\"train\",\"step\":2,\"attempt\":0,\"x\":" + std::string(100, '[') + std::string(100, ']') +
+               "}");
   run.add_text(std::string(5 << 20, 'x'));
   run.add_text("{\"event\":\"train\",\"step\":2,\"attempt\":0,\"x\":\"" + std::string(40 << 20, 'y') + "\"}");
   // Types that no weft writes.

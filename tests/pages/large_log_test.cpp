@@ -28,8 +28,8 @@ TEST(Report, AMillionLinesMakeASmallPage) {
           R"("tokens":{},"loss":{},"nll":{},"lr":{},"grad_norm":{},"skips":0,"tokens_per_second":{},"step_ms":12.34567,)"
           R"("data_ms":0.0123,"comm_exposed_ms":0.5,"peak_memory":123456789,"seconds_left":12345.678}})"
           "\n",
-          step, step / 50000, step / 100 % 60, step % 60, 4096 * step, loss, loss, 1e-3 / static_cast<double>(step), loss / 3,
-          1e5 + loss);
+          step, step / 50000, step / 100 % 60, step % 60, 4096 * step, loss, loss, 1e-3 / static_cast<double>(step),
+          loss / 3, 1e5 + loss);
     }
   }
   const double began = steady_seconds();

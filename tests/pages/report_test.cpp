@@ -15,9 +15,12 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 Json train_fields(int64_t step) {
-  return {{"tokens", 100 * step},         {"loss", 5.0 / static_cast<double>(step)},
-          {"lr", 1e-3},                   {"grad_norm", 0.1 + 0.2},
-          {"tokens_per_second", 12345.6}, {"busy_ms", {1.5, 2.5, 3.5}}};
+  return {{"tokens", 100 * step},
+          {"loss", 5.0 / static_cast<double>(step)},
+          {"lr", 1e-3},
+          {"grad_norm", 0.1 + 0.2},
+          {"tokens_per_second", 12345.6},
+          {"busy_ms", {1.5, 2.5, 3.5}}};
 }
 
 TEST(Report, BlocksHoldWhatTheLogSays) {

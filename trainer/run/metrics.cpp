@@ -84,7 +84,7 @@ class LineBlocks {
       text_.resize(old + more);
       file_.read_at(at_, text_.data() + old, more);
       at_ += more;
-      used_ = text_.rfind('\n') + 1;  // 0: there is none
+      used_ = text_.rfind('\n') + 1;                         // 0: there is none
       if (used_ == 0 && text_.size() > kBlock) text_ = "x";  // what is left of the line is no JSON
       if (used_ > 0) return std::string_view(text_).substr(0, used_);
     }

@@ -133,7 +133,8 @@ TEST(Metrics, NumbersAreReadWithoutWholeLines) {
   {
     MetricsLog log(scratch.path(), "run", 0);
     for (int64_t step = 1; step <= 1000; ++step) {
-      log.write("train", step, {{"loss", 0.1 * static_cast<double>(step)}, {"busy_ms", {1, step, 3}}, {"mfu", nullptr}});
+      log.write("train", step,
+                {{"loss", 0.1 * static_cast<double>(step)}, {"busy_ms", {1, step, 3}}, {"mfu", nullptr}});
     }
     log.write("roll_back", 990, {});
     log.write("eval", 991, {{"loss", 7.0}});
