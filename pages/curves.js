@@ -10,6 +10,8 @@ class PlotView {
     this.zoomed = zoomed;
     this.series = seriesOf(plot, runs);
     this.logY = false;
+    this.near = false;
+    this.stale = true;
     this.figure = this.makeFigure();
   }
 
@@ -18,8 +20,9 @@ class PlotView {
     log.type = 'checkbox';
     log.addEventListener('change', () => {
       this.logY = log.checked;
-      this.graph?.updateOptions({logscale: this.logY});
+      this.update();
     });
+    log.disabled = !this.series.some((series) => series.mean.some((value) => value > 0));
     this.place = make('span', 'place');
     this.legend = make('div', 'legend', ...this.series.map((series) => this.makeChip(series)));
     this.drawing = make('div', 'drawing');
@@ -37,11 +40,14 @@ class PlotView {
     series.valueShown = make('span', 'value');
     const chip = make('button', 'chip', swatch, make('span', 'name', series.label), series.valueShown);
     chip.type = 'button';
+    chip.title = `show or hide ${series.label}`;
+    // The plot's title has said it.
+    chip.classList.toggle('alone', this.series.length === 1 && this.runs.length === 1);
     chip.setAttribute('aria-pressed', 'true');
     chip.addEventListener('click', () => {
       series.visible = !series.visible;
       chip.setAttribute('aria-pressed', String(series.visible));
-      this.graph?.updateOptions({visibility: this.visibility()});
+      this.graph?.updateOptions({visibility: this.visibility(), logscale: this.logscale()});
     });
     return chip;
   }
@@ -59,6 +65,11 @@ class PlotView {
     return this.series.flatMap((series) => [series.visible, series.visible && this.smooths(series)]);
   }
 
+  // Without any curve there is no range, which a logarithm would need.
+  logscale() {
+    return this.logY && this.series.some((series) => series.visible && series.mean.some((value) => value > 0));
+  }
+
   rows() {
     const lists = this.series.flatMap((series) => {
       const x = xOf(series, this.state.axis);
@@ -66,7 +77,7 @@ class PlotView {
       const usable = this.state.logX ? x.map((value) => (value > 0 ? value : NaN)) : x;
       const mean = smoothed(series.mean, this.smooths(series) ? this.state.smoothing : 0);
       return [
-        {x: usable, cells: series.mean.map((value, k) => [series.low[k], value, series.high[k]])},
+        {x: usable, cells: series.mean.map((value, k) => [this.lowest(series.low[k], value), value, series.high[k]])},
         {x: usable, cells: mean.map((value) => [value, value, value])},
       ];
     });
@@ -74,15 +85,21 @@ class PlotView {
     return rows.length > 0 ? rows : [[0, ...lists.map(() => null)]];
   }
 
+  // The lower end of a band; a logarithmic axis has none at 0.
+  lowest(low, middle) {
+    return this.logY && !(low > 0) ? middle : low;
+  }
+
   seriesOptions() {
     const options = {};
+    const mixed = this.series.some((series) => !series.rare);
     for (const series of this.series) {
       const colour = css(`--c${series.colour}`);
       const few = series.mean.length <= 80;
       options[`${series.key}raw`] = {
         color: this.smooths(series) ? faded(colour) : colour,
         strokeWidth: this.smooths(series) ? 1 : series.rare ? 2 : 1.4,
-        strokePattern: series.rare && this.runs.length > 1 ? [5, 3] : null,
+        strokePattern: series.rare && this.runs.length > 1 && mixed ? [5, 3] : null,
         drawPoints: series.rare && few,
         pointSize: 2.5,
         fillAlpha: this.smooths(series) ? 0.1 : 0.22,
@@ -100,7 +117,7 @@ class PlotView {
       visibility: this.visibility(),
       series: this.seriesOptions(),
       dateWindow: this.state.window,
-      logscale: this.logY,
+      logscale: this.logscale(),
       axisLineColor: css('--line'),
       gridLineColor: css('--grid'),
       axes: {
@@ -109,11 +126,29 @@ class PlotView {
           drawGrid: false,
           axisLabelFormatter: (x) => axisTickText(x, axis),
           axisLabelWidth: 64,
-          pixelsPerLabel: 80,
+          pixelsPerLabel: this.drawing.clientWidth < 400 ? 50 : 80,
         },
         y: {axisLabelFormatter: (y) => tickText(y, this.plot.unit), axisLabelWidth: 58, pixelsPerLabel: 34},
       },
     };
+  }
+
+  // Says whether the plot is about to be seen: the others are drawn when they are.
+  setNear(near) {
+    this.near = near;
+    this.refresh();
+  }
+
+  update() {
+    this.stale = true;
+    this.refresh();
+  }
+
+  refresh() {
+    if (!this.near || !this.stale) return;
+    this.stale = false;
+    if (this.graph) this.graph.updateOptions(this.options());
+    else this.draw();
   }
 
   draw() {
@@ -135,10 +170,6 @@ class PlotView {
       unhighlightCallback: () => this.hideValues(),
       zoomCallback: () => this.zoomed(this, this.graph.isZoomed('x') ? this.graph.xAxisRange() : null),
     });
-  }
-
-  update() {
-    this.graph?.updateOptions(this.options());
   }
 
   showValues(x) {
@@ -181,6 +212,6 @@ class PictureView {
     this.figure.id = `plot-${plot.id}`;
   }
 
-  draw() {}
+  setNear() {}
   update() {}
 }

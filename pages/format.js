@@ -5,6 +5,7 @@ const prefixes = [[1e15, 'P'], [1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k']];
 
 // Six digits; an exponent where there would be many zeros.
 function plainNumber(value, digits = 6) {
+  if (!Number.isFinite(value)) return '–';
   if (value === 0) return '0';
   const size = Math.abs(value);
   if (size < 1e-4 || size >= 1e9) return value.toExponential(digits - 2).replace(/\.?0+e/, 'e');
@@ -12,6 +13,7 @@ function plainNumber(value, digits = 6) {
 }
 
 function withPrefix(value, digits = 5) {
+  if (!Number.isFinite(value)) return '–';
   const [size, prefix] = prefixes.find(([least]) => Math.abs(value) >= least) ?? [1, ''];
   return `${Number((value / size).toPrecision(digits))} ${prefix}`.trim();
 }

@@ -24,20 +24,20 @@ function drawMarks(context, area, graph, runs, axis, shown) {
   const {member, scale} = axes[axis];
   const [from, to] = graph.xAxisRange();
   context.save();
-  for (const run of runs) {
-    for (const mark of run.marksShown) {
-      const kind = markKinds[mark.kind];
+  for (const name of shown) {
+    const kind = markKinds[name];
+    context.strokeStyle = css(kind.colour);
+    context.lineWidth = kind.tick ? 1.5 : 1;
+    context.setLineDash(kind.dash ?? []);
+    context.beginPath();
+    for (const mark of runs.flatMap((run) => run.marksShown)) {
       const x = mark[member] === null ? NaN : mark[member] / scale;
-      if (!shown.has(mark.kind) || !(x >= from && x <= to)) continue;
+      if (mark.kind !== name || !(x >= from && x <= to)) continue;
       const left = Math.round(graph.toDomXCoord(x)) + 0.5;
-      context.strokeStyle = css(kind.colour);
-      context.lineWidth = kind.tick ? 1.5 : 1;
-      context.setLineDash(kind.dash ?? []);
-      context.beginPath();
       context.moveTo(left, area.y + area.h);
       context.lineTo(left, kind.tick ? area.y + area.h - 9 : area.y);
-      context.stroke();
     }
+    context.stroke();
   }
   context.restore();
 }

@@ -108,10 +108,15 @@ function section(title, ...content) {
   return make('section', '', make('h2', '', title), ...content);
 }
 
+// Two plots stand beside each other; one that is left over takes the whole row.
 function plotSections() {
   const names = [...new Set(report.plots.map((plot) => plot.section))];
-  return names.map((name) => section(name, make('div', 'plots', ...views.filter((view, k) => report.plots[k].section === name)
-    .map((view) => view.figure))));
+  return names.map((name) => {
+    const figures = views.filter((view, k) => report.plots[k].section === name).map((view) => view.figure);
+    const narrow = figures.filter((figure) => !figure.classList.contains('wide'));
+    if (narrow.length % 2 === 1) last(narrow).classList.add('rest');
+    return section(name, make('div', 'plots', ...figures));
+  });
 }
 
 function build() {
@@ -129,13 +134,22 @@ function build() {
   const texts = generations(runs);
   if (texts.length > 0) page.append(section('Generations', ...texts));
   page.append(section('Events', events(runs)), section('Provenance', provenance(runs)));
-  for (const view of views) view.draw();
+  watchPlots();
+}
+
+function watchPlots() {
+  const byFigure = new Map(views.map((view) => [view.figure, view]));
+  const watch = new IntersectionObserver((entries) => {
+    for (const entry of entries) byFigure.get(entry.target).setNear(entry.isIntersecting);
+  }, {rootMargin: '400px'});
+  for (const view of views) watch.observe(view.figure);
 }
 
 // On paper all is light, and as wide as the paper.
 function drawForPrint(printing) {
   document.documentElement.classList.toggle('printing', printing);
   for (const view of views) {
+    if (printing) view.setNear(true);
     view.graph?.resize();
     view.update();
   }

@@ -78,11 +78,11 @@ function summaryOf(run) {
   const rows = [
     ['steps', step === undefined ? '–' : countText(step) + (start?.max_steps ? ` of ${countText(start.max_steps)}` : '')],
     ['target tokens', withPrefix(lastFinite(run.train.tokens) ?? NaN)],
-    ['training loss', valueText(lastFinite((values.nll ?? values.loss)?.mean) ?? NaN)],
-    ['best validation loss', best ? `${valueText(best.loss)} at ${countText(best.step)}` : '–'],
+    ['training loss', plainNumber(lastFinite((values.nll ?? values.loss)?.mean) ?? NaN, 5)],
+    ['best validation loss', best ? `${plainNumber(best.loss, 5)} at ${countText(best.step)}` : '–'],
   ];
   for (const name of run.eval.scores) {
-    rows.push([`last ${name}`, valueText(lastFinite(run.eval.values[`score:${name}`]?.mean) ?? NaN)]);
+    rows.push([`last ${name}`, plainNumber(lastFinite(run.eval.values[`score:${name}`]?.mean) ?? NaN, 4)]);
   }
   rows.push(['tokens per second', withPrefix(median(values.tokens_per_second?.mean) ?? NaN, 4)]);
   if (values.mfu) rows.push(['MFU', valueText(median(values.mfu.mean), 'share')]);
