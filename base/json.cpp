@@ -103,7 +103,7 @@ class Scanner : public nlohmann::json_sax<nlohmann::json> {
   std::string member_;
   size_t place_ = 0;
   std::vector<Level> levels_;
-  std::vector<std::string> names_;  // of all open objects
+  std::vector<std::string> names_;  // The names of all open objects.
 };
 
 std::string at_most_60(std::string text) {

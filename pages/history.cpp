@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr size_t kMebibyte = 1 << 20;
-constexpr size_t kPlaces = 3;  // of the ranks' numbers
+constexpr size_t kPlaces = 3;  // a number of the ranks is [min, median, max]
 constexpr auto kMarks = std::to_array<std::string_view>({"start", "save", "save_failed", "skip", "roll_back"});
 
 std::vector<MetricsField> train_fields() {

@@ -52,7 +52,7 @@ class RunHistory {
 
   const fs::path& directory() const { return directory_; }
   double began() const { return began_; }  // seconds since 1970 of the first line that says a time; NaN without one
-  double ended() const { return ended_; }  // of the last one
+  double ended() const { return ended_; }  // the same of the last such line
   const Columns& train() const { return train_; }
   // The column of a number, its place as in MetricsField.
   const std::vector<double>& train_values(std::string_view name, size_t place = 0) const;

@@ -21,7 +21,7 @@ class LiveReport {
 
   fs::path run_;
   std::atomic<bool> waiting_ = false;
-  bool failed_ = false;  // of the thread
+  bool failed_ = false;  // the thread alone reads and writes it
   TaskThread thread_;
 };
 

@@ -66,16 +66,19 @@ std::vector<Plot> plots_of(const std::vector<Json>& runs) {
   plots.push_back(plot_of("Optimisation", "lr", "learning rate", "number"));
   plots.push_back(plot_of("Optimisation", "grad_norm", "gradient norm before clipping", "number"));
   plots.push_back(plot_of("Speed", "tokens_per_second", "target tokens per second", "tokens/s"));
-  plots.push_back(plot_of("Speed", "step_ms", "time of a step", "milliseconds"));
+  plots.push_back(plot_of("Speed", "step_ms", "milliseconds per step", "milliseconds"));
   plots.push_back(plot_of("Speed", "flops", "FLOP per second", "FLOP/s"));
   plots.push_back(plot_of("Speed", "mfu", "model FLOPs utilisation (MFU)", "share"));
   plots.push_back(plot_of("Speed", "peak_memory", "peak memory of tensors, rank 0", "bytes"));
-  plots.push_back(plot_of("Waiting", "busy_ms", "computing, per step: all ranks", "milliseconds"));
-  plots.push_back(plot_of("Waiting", "data_wait_ms", "waiting for data, per step: all ranks", "milliseconds"));
-  plots.push_back(plot_of("Waiting", "comm_wait_ms", "waiting for other ranks, per step: all ranks", "milliseconds"));
-  plots.push_back(plot_of("Waiting", "data_ms", "waiting for data, per step: slowest rank", "milliseconds"));
   plots.push_back(
-      plot_of("Waiting", "comm_exposed_ms", "exposed communication, per step: slowest rank", "milliseconds"));
+      plot_of("Waiting", "busy_ms", "computing, ms per step: median and range of the ranks", "milliseconds"));
+  plots.push_back(plot_of("Waiting", "data_wait_ms", "waiting for data, ms per step: median and range of the ranks",
+                          "milliseconds"));
+  plots.push_back(plot_of("Waiting", "comm_wait_ms",
+                          "waiting for other ranks, ms per step: median and range of the ranks", "milliseconds"));
+  plots.push_back(plot_of("Waiting", "data_ms", "waiting for data, ms per step: slowest rank", "milliseconds"));
+  plots.push_back(
+      plot_of("Waiting", "comm_exposed_ms", "exposed communication, ms per step: slowest rank", "milliseconds"));
   for (Plot& plot : plots) {
     std::erase_if(plot.curves, [&](const Curve& curve) {
       return std::ranges::none_of(runs, [&](const Json& run) { return has_values(curve, run); });

@@ -45,7 +45,7 @@ void add_report_command(Command& app, Action& action) {
   auto a = std::make_shared<ReportArguments>();
   command.add_option("runs", a->runs, "Run directories (runs/NAME), in the order in which the page lists them")
       .required()
-      .type_name("RUN...");
+      .type_name("RUN");
   command
       .add_option(
           "--out", a->out,

@@ -83,9 +83,8 @@ void add_train_command(Command& app, Action& action) {
   command.footer(
       "  mpirun -np 2 --bind-to none weft train job.yaml\n"
       "  weft train job.yaml --set train.max_steps=100 --set name=short\n"
-      "Writes checkpoints/ and metrics.jsonl to the job's run directory (runs/NAME). On SIGUSR1 or SIGTERM to mpirun\n"
-      "it saves and exits with code 75; rerun the same command to resume.\n"
-      "With train.report, the run directory has a page that shows how it goes: report.html.\n"
+      "Writes checkpoints/, metrics.jsonl and, with train.report, report.html to the job's run directory (runs/NAME).\n"
+      "On SIGUSR1 or SIGTERM to mpirun it saves and exits with code 75; rerun the same command to resume.\n"
       "Threads per rank: OMP_NUM_THREADS, else an equal share of the available cores.\n"
       "The keys of a job: weft keys [SECTION].");
   auto arguments = std::make_shared<JobArguments>();
