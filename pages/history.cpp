@@ -16,7 +16,6 @@ using Json = nlohmann::ordered_json;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr size_t kMebibyte = 1 << 20;
 constexpr size_t kPlaces = 3;  // a number of the ranks is [min, median, max]
-constexpr auto kMarks = std::to_array<std::string_view>({"start", "save", "save_failed", "skip", "roll_back"});
 
 std::vector<MetricsField> train_fields() {
   std::vector<MetricsField> fields;
@@ -26,8 +25,6 @@ std::vector<MetricsField> train_fields() {
   }
   return fields;
 }
-
-bool is_mark(std::string_view event) { return std::ranges::find(kMarks, event) != kMarks.end(); }
 
 // A file that may be missing or damaged in a run directory that still has a log.
 std::string small_file(const fs::path& path) {
@@ -43,7 +40,7 @@ std::string small_file(const fs::path& path) {
 void EventLines::add(const MetricsLine& line) {
   lines_.push_back({.step = line.step, .time = line.time, .fields = parse_json<Json>(line.text, "an event")});
   sizes_.push_back(line.text.size());
-  for (bytes_ += line.text.size(); bytes_ > most_bytes_ && lines_.size() > 1; ++left_out_) {
+  for (bytes_ += line.text.size(); bytes_ > kMostBytes && lines_.size() > 1;) {
     bytes_ -= sizes_.front();
     lines_.pop_front();
     sizes_.pop_front();
@@ -62,17 +59,14 @@ RunHistory::RunHistory(const fs::path& directory, int threads)
     : directory_(directory),
       began_(kNone),
       ended_(kNone),
-      train_(kTrainNumbers.size() + kRankNumbers.size() * kPlaces),
-      evaluations_(16 * kMebibyte),
-      generations_(8 * kMebibyte),
-      marks_(8 * kMebibyte),
-      starts_(4 * kMebibyte) {
+      train_(kTrainNumbers.size() + kRankNumbers.size() * kPlaces) {
   std::error_code ignored;
   if (!fs::is_regular_file(directory / "metrics.jsonl", ignored)) {
     const bool there = fs::is_directory(directory, ignored);
     throw DataError(fmt::format("{}: {}", directory.string(), there ? "no metrics.jsonl in it" : "no such directory"),
                     "give the directory of a run that has begun (runs/NAME), as weft train writes it");
   }
+  for (const std::string_view event : kEvents) events_.try_emplace(std::string(event));
   MetricsReader reader{.fields = train_fields()};
   reader.drop = [this](std::string_view event, int64_t first) { drop(event, first); };
   reader.take = [this](const MetricsLine& line) { take(line); };
@@ -83,19 +77,17 @@ RunHistory::RunHistory(const fs::path& directory, int threads)
 
 void RunHistory::drop(std::string_view event, int64_t first) {
   if (event.empty() || event == "train") train_.drop_from(first);
-  if (event.empty() || event == "eval") evaluations_.drop_from(first);
-  if (event.empty() || event == "generations") generations_.drop_from(first);
-  if (event.empty()) marks_.drop_from(first);  // one list of several events, whose steps may repeat
+  for (auto& [name, lines] : events_) {
+    if (event.empty() || event == name) lines.drop_from(first);
+  }
 }
 
 void RunHistory::take(const MetricsLine& line) {
   if (std::isnan(began_)) began_ = line.time;
   if (!std::isnan(line.time)) ended_ = line.time;
   if (line.event == "train") train_.add(line);
-  if (line.event == "eval") evaluations_.add(line);
-  if (line.event == "generations") generations_.add(line);
   if (line.event == "start") starts_.add(line);
-  if (is_mark(line.event)) marks_.add(line);
+  if (const auto at = events_.find(line.event); at != events_.end()) at->second.add(line);
 }
 
 const std::vector<double>& RunHistory::train_values(std::string_view name, size_t place) const {
@@ -125,8 +117,8 @@ void RunHistory::read_provenance() {
   } catch (const DataError&) {
     provenance_ = nullptr;
   }
-  if (provenance_.is_null() && !starts_.lines().empty()) {
-    const Json& fields = starts_.lines().back().fields;
+  if (provenance_.is_null() && !starts().empty()) {
+    const Json& fields = starts().back().fields;
     if (const auto at = fields.find("provenance"); at != fields.end()) provenance_ = *at;
   }
 }

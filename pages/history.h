@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -21,25 +23,28 @@ inline constexpr auto kTrainNumbers =
                                      "flops", "mfu", "data_ms", "comm_exposed_ms", "peak_memory"});
 inline constexpr auto kRankNumbers = std::to_array<std::string_view>({"busy_ms", "data_wait_ms", "comm_wait_ms"});
 
-// A line of a rarer event, as it is.
+// The other events that pages show; kMarks are marks in their plots.
+inline constexpr auto kMarks = std::to_array<std::string_view>({"start", "save", "save_failed", "skip", "roll_back"});
+inline constexpr auto kEvents =
+    std::to_array<std::string_view>({"start", "save", "save_failed", "skip", "roll_back", "eval", "generations"});
+
+// A line of such an event, as it is.
 struct EventLine {
   int64_t step = 0;
   double time = 0;
   nlohmann::ordered_json fields;
 };
 
-// Lines of one event. Of more than `most_bytes` of text the oldest are left out.
+// Lines of one event. Of more than kMostBytes of text the oldest are left out.
 class EventLines {
  public:
-  explicit EventLines(size_t most_bytes) : most_bytes_(most_bytes) {}
   void add(const MetricsLine& line);
   void drop_from(int64_t first);
   const std::deque<EventLine>& lines() const { return lines_; }
-  int64_t left_out() const { return left_out_; }
 
  private:
-  size_t most_bytes_, bytes_ = 0;
-  int64_t left_out_ = 0;
+  static constexpr size_t kMostBytes = 8 << 20;
+  size_t bytes_ = 0;
   std::deque<EventLine> lines_;
   std::deque<size_t> sizes_;
 };
@@ -56,10 +61,10 @@ class RunHistory {
   const Columns& train() const { return train_; }
   // The column of a number, its place as in MetricsField.
   const std::vector<double>& train_values(std::string_view name, size_t place = 0) const;
-  const EventLines& evaluations() const { return evaluations_; }
-  const EventLines& generations() const { return generations_; }
-  const EventLines& marks() const { return marks_; }    // start, save, save_failed, skip and roll_back
-  const EventLines& starts() const { return starts_; }  // also those that a later attempt superseded
+  // Of an event of kEvents, the lines that count.
+  const std::deque<EventLine>& events(std::string_view event) const { return events_.find(event)->second.lines(); }
+  // Of every attempt, whether or not a later one has superseded it.
+  const std::deque<EventLine>& starts() const { return starts_.lines(); }
   // Target tokens that the run had seen after a step, as its lines say; NaN if they do not.
   double tokens_at(int64_t step) const;
   // Of the resolved job; Null if there is none that can be read.
@@ -76,7 +81,8 @@ class RunHistory {
   fs::path directory_;
   double began_, ended_;
   Columns train_;
-  EventLines evaluations_, generations_, marks_, starts_;
+  std::map<std::string, EventLines, std::less<>> events_;
+  EventLines starts_;
   ConfigValue job_;
   nlohmann::ordered_json provenance_;
 };

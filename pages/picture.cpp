@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kWidth = 720, kHeight = 260, kLeft = 64, kRight = 12, kTop = 10, kBottom = 28;
+constexpr double kWidth = 720, kHeight = 260, kLeft = 64, kRight = 30, kTop = 10, kBottom = 28;
 constexpr size_t kColours = 8;
 
 // The range of numbers that an axis shows.
@@ -91,7 +91,7 @@ std::vector<double> round_ticks(double low, double high, int most) {
   const double times = rough / power <= 1 ? 1 : rough / power <= 2 ? 2 : rough / power <= 5 ? 5 : 10;
   const double distance = times * power;
   for (double k = std::ceil(low / distance); k * distance <= high && ticks.size() < 50; ++k)
-    ticks.push_back(k * distance);
+    ticks.push_back(k * distance + 0.0);
   return ticks;
 }
 

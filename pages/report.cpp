@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // A page has so many bins of each series, of all its runs together, and no run has more than kMostBins.
-constexpr size_t kBinsOfPage = 6000, kMostBins = 2000, kFewestBins = 250;
+constexpr size_t kBinsOfPage = 5000, kMostBins = 2000, kFewestBins = 150;
 
 size_t bins_of(size_t runs) { return std::clamp(kBinsOfPage / runs, kFewestBins, kMostBins); }
 

@@ -17,9 +17,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+// What bounds a page whatever a log holds: the number of marks of a kind, attempts, rows of provenance, scores, steps
+// with generations and texts of a step; bytes of a text, of what an event says, and of a name.
 constexpr size_t kMostMarks = 1000, kMostAttempts = 1000, kMostProvenance = 400, kMostScores = 16;
-constexpr size_t kMostGenerations = 60, kMostTexts = 20;  // steps of a run, texts of a step
-constexpr size_t kMostText = 1500, kMostWord = 200;       // bytes
+constexpr size_t kMostGenerations = 40, kMostTexts = 24;
+constexpr size_t kMostText = 800, kMostDetails = 300, kMostWord = 200;
 
 // A whole number without a fraction, as the log has it; null if it is not finite.
 Json number_json(double value) {
@@ -112,10 +114,10 @@ double member_number(const Json& fields, const std::string& name) {
 }
 
 // A score is a number beside a signature of the same name: "bleu" and "bleu_signature".
-std::vector<std::string> score_names(const EventLines& evaluations) {
+std::vector<std::string> score_names(const std::deque<EventLine>& evaluations) {
   constexpr std::string_view kSignature = "_signature";
   std::vector<std::string> names;
-  for (const EventLine& line : evaluations.lines()) {
+  for (const EventLine& line : evaluations) {
     for (const auto& [key, value] : line.fields.items()) {
       if (!key.ends_with(kSignature) || key.size() > 64 || names.size() >= kMostScores) continue;
       const std::string name = key.substr(0, key.size() - kSignature.size());
@@ -128,7 +130,7 @@ std::vector<std::string> score_names(const EventLines& evaluations) {
 }
 
 Json evaluations_json(const RunHistory& history, size_t bins) {
-  const auto& lines = history.evaluations().lines();
+  const auto& lines = history.events("eval");
   std::vector<int64_t> steps;
   std::vector<double> times;
   for (const EventLine& line : lines) steps.push_back(line.step), times.push_back(line.time);
@@ -140,7 +142,7 @@ Json evaluations_json(const RunHistory& history, size_t bins) {
   };
   add("loss", "loss");
   Json scores = Json::array();
-  for (const std::string& name : score_names(history.evaluations())) {
+  for (const std::string& name : score_names(lines)) {
     scores.push_back(page_text(name, kMostWord));
     add(name, "score:" + page_text(name, kMostWord));
   }
@@ -167,7 +169,7 @@ std::string details(const Json& fields) {
   std::string text;
   for (const auto& [key, value] : fields.items()) {
     const bool is_common = key == "run" || key == "attempt" || key == "event" || key == "step" || key == "time";
-    if (is_common || value.is_structured() || text.size() > kMostText) continue;
+    if (is_common || value.is_structured() || text.size() > kMostDetails) continue;
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", page_text(key, kMostWord), text_of(value));
   }
   return text;
@@ -175,26 +177,30 @@ std::string details(const Json& fields) {
 
 Json marks_json(const RunHistory& history) {
   Json marks = Json::array();
-  const auto& lines = history.marks().lines();
-  std::map<std::string, size_t> counts;
-  for (const EventLine& line : lines) ++counts[line.fields["event"].get<std::string>()];
-  std::map<std::string, size_t> seen;
-  for (const EventLine& line : lines) {
-    const auto kind = line.fields["event"].get<std::string>();
-    // Of very many, as skips may be, evenly chosen ones.
-    const size_t every = (counts[kind] + kMostMarks - 1) / kMostMarks;
-    if (seen[kind]++ % every != 0) continue;
-    Json mark = place_json(history, line);
-    mark["kind"] = kind;
-    mark["details"] = details(line.fields);
-    marks.push_back(std::move(mark));
+  for (const std::string_view kind : kMarks) {
+    const auto& lines = history.events(kind);
+    const Bins bins(lines.size(), kMostMarks);  // of very many, as skips may be, evenly chosen ones
+    for (size_t bin = 0; bin < bins.size(); ++bin) {
+      const EventLine& line = lines[bins.begin(bin)];
+      Json mark = place_json(history, line);
+      mark["kind"] = kind;
+      mark["details"] = details(line.fields);
+      marks.push_back(std::move(mark));
+    }
   }
   return marks;
 }
 
+// How many marks of each kind there are, since not all of them may be in the page.
+Json counts_json(const RunHistory& history) {
+  Json counts = Json::object();
+  for (const std::string_view kind : kMarks) counts[std::string(kind)] = history.events(kind).size();
+  return counts;
+}
+
 Json attempts_json(const RunHistory& history) {
   Json attempts = Json::array();
-  const auto& lines = history.starts().lines();
+  const auto& lines = history.starts();
   for (size_t i = lines.size() - std::min(lines.size(), kMostAttempts); i < lines.size(); ++i) {
     Json attempt = place_json(history, lines[i]);
     attempt["attempt"] = lines[i].fields["attempt"];
@@ -224,7 +230,7 @@ Json texts_json(const Json& fields) {
 // Of many, evenly chosen ones, the last among them.
 Json generations_json(const RunHistory& history) {
   Json generations = Json::array();
-  const auto& lines = history.generations().lines();
+  const auto& lines = history.events("generations");
   const Bins bins(lines.size(), kMostGenerations);
   for (size_t bin = 0; bin < bins.size(); ++bin) {
     const EventLine& line = lines[bins.last(bin)];

@@ -7,7 +7,7 @@
 
 namespace weft {
 
-// What a page's scripts get of a run (docs/report.md describes the members). Series are cut into at most `bins` bins,
+// What a page's scripts get of a run (series.js and tables.js read it). Series are cut into at most `bins` bins,
 // texts are page_text(), and lists are bounded.
 nlohmann::ordered_json run_json(const RunHistory& history, const std::string& name, size_t bins);
 

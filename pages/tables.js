@@ -56,10 +56,6 @@ function median(numbers) {
   return sorted[sorted.length >> 1];
 }
 
-function countOf(run, kind) {
-  return run.marks.filter((mark) => mark.kind === kind).length;
-}
-
 function bestEvaluation(run) {
   const losses = run.eval.values.loss?.mean ?? [];
   let best = -1;
@@ -89,8 +85,8 @@ function summaryOf(run) {
   if (values.peak_memory) rows.push(['peak memory', valueText(lastFinite(values.peak_memory.mean), 'bytes')]);
   rows.push(['time', durationText(run.ended - run.began)]);
   rows.push(['attempts', countText(run.attempts.length)]);
-  if (countOf(run, 'skip') > 0) rows.push(['skipped steps', countText(countOf(run, 'skip'))]);
-  if (countOf(run, 'roll_back') > 0) rows.push(['rollbacks', countText(countOf(run, 'roll_back'))]);
+  if (run.counts.skip > 0) rows.push(['skipped steps', countText(run.counts.skip)]);
+  if (run.counts.roll_back > 0) rows.push(['rollbacks', countText(run.counts.roll_back)]);
   return rows;
 }
 

@@ -72,10 +72,22 @@ TEST(Report, SupersededLinesAreLeftOut) {
   EXPECT_EQ(told["train"]["step"], (Json{1, 2, 3, 4, 5}));
   EXPECT_EQ(told["train"]["values"]["loss"]["mean"], (Json{1, 2, 3, 40, 500}));
   EXPECT_TRUE(told["eval"]["step"].empty());
-  std::vector<std::string> kinds;
-  for (const Json& mark : told["marks"]) kinds.push_back(mark["kind"]);
-  EXPECT_EQ(kinds, (std::vector<std::string>{"start", "start", "roll_back"}));
+  EXPECT_EQ(told["counts"], (Json{{"start", 2}, {"save", 0}, {"save_failed", 0}, {"skip", 0}, {"roll_back", 1}}));
   EXPECT_EQ(told["attempts"].size(), 2U) << "every attempt is listed";
+}
+
+// A save is written to the log when it is committed, after lines of later steps.
+TEST(Report, ASaveThatIsCommittedLateHidesNothing) {
+  const Scratch scratch;
+  LoggedRun run(scratch);
+  run.begin_attempt(0, 0);
+  run.add("skip", 12);
+  run.add("save", 10);
+  run.begin_attempt(1, 10);
+  run.add("train", 11, {{"loss", 1.5}});
+  const Json told = block(report_page({run.written()}), "run-0");
+  EXPECT_EQ(told["counts"]["skip"], 0) << "the second attempt supersedes it";
+  EXPECT_EQ(told["counts"]["save"], 1);
 }
 
 TEST(Report, ValuesThatAreNotFiniteAreGaps) {
