@@ -144,7 +144,7 @@ TEST(Metrics, NumbersAreReadWithoutWholeLines) {
     double loss = 0, median = 0;
     MetricsReader reader{.fields = {{"loss"}, {"busy_ms", 2}, {"mfu"}}};
     reader.drop = [&](std::string_view event, int64_t first) {
-      if (event != "eval") std::erase_if(steps, [=](int64_t step) { return step >= first; });
+      if (event.empty() || event == "train") std::erase_if(steps, [=](int64_t step) { return step >= first; });
     };
     reader.take = [&](const MetricsLine& line) {
       EXPECT_GT(line.time, 1.7e9);
