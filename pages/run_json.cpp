@@ -258,18 +258,14 @@ void flatten(const std::string& name, const Json& value, Json& rows) {
 Json run_json(const RunHistory& history, const std::string& name, size_t bins) {
   Json provenance = Json::array();
   flatten("", history.provenance(), provenance);
-  return {{"name", page_text(name, kMostWord)},
-          {"directory", page_text(history.directory().string(), kMostText)},
-          {"began", number_json(history.began())},
-          {"ended", number_json(history.ended())},
-          {"lines", history.train().steps().size()},
-          {"train", train_json(history, bins)},
-          {"eval", evaluations_json(history, bins)},
-          {"counts", counts_json(history)},
-          {"marks", marks_json(history)},
-          {"attempts", attempts_json(history)},
-          {"generations", generations_json(history)},
-          {"provenance", std::move(provenance)}};
+  return {
+      {"name", page_text(name, kMostWord)},    {"directory", page_text(history.directory().string(), kMostText)},
+      {"began", number_json(history.began())}, {"ended", number_json(history.ended())},
+      {"train", train_json(history, bins)},    {"eval", evaluations_json(history, bins)},
+      {"counts", counts_json(history)},        {"marks", marks_json(history)},
+      {"attempts", attempts_json(history)},    {"generations", generations_json(history)},
+      {"provenance", std::move(provenance)},
+  };
 }
 
 Json job_differences(const std::vector<RunHistory>& runs) {

@@ -175,6 +175,24 @@ def check_switches(page):
         check(page.ink(figure) > 100, f"{figure} is empty with logarithmic axes")
 
 
+# A part that is looked at in one plot is looked at in all, until a button shows the whole again.
+def check_zoom(page):
+    last_tick = ("const labels = document.querySelectorAll('#plot-lr .dygraph-axis-label-x'); "
+                 "return labels[labels.length - 1].textContent")
+    page.ink("plot-lr")
+    whole = page.run(last_tick)
+    page.ink("plot-loss")
+    drawing = page.browser.find_element(By.CSS_SELECTOR, "#plot-loss .drawing")
+    ActionChains(page.browser).move_to_element_with_offset(drawing, -300, 0).click_and_hold().move_by_offset(200, 5).release().perform()
+    page.settle()
+    page.ink("plot-lr")
+    check(page.run(last_tick) != whole, f"the last tick is {whole} in a part too")
+    page.run("document.querySelector('.reset').click()")
+    page.settle()
+    page.ink("plot-lr")
+    check(page.run(last_tick) == whole, f"the last tick is {page.run(last_tick)} and was {whole}")
+
+
 def check_width(page):
     wide = page.run("return document.documentElement.scrollWidth")
     check(wide <= page.run("return innerWidth"), f"{page.path.name} is {wide} pixels wide")
@@ -216,6 +234,7 @@ def main():
         check_hover(one)
         check_hiding(one)
         one.picture("one")
+        check_zoom(one)
         check_switches(one)
         check_paper(one)
         one.check_console()
