@@ -12,7 +12,6 @@ namespace {
 
 using namespace test;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 Json train_fields(int64_t step) {
   return {{"tokens", 100 * step},
