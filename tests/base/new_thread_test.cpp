@@ -20,7 +20,7 @@ namespace {
 
 using test::error_of;
 
-TEST(NewThread, ItsLackIsMomentary) {
+TEST(NewThread, ALackOfThemIsMomentary) {
   const test::NoThreads none;
   try {
     new_thread([] {}).join();
