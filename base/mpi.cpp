@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/process/new_thread.h"
 
 namespace weft {
 namespace {
@@ -79,11 +80,15 @@ MpiEnvironment::~MpiEnvironment() {
 
 void MpiEnvironment::abort(int exit_code) {
   console().flush();
-  // A launcher that stands in a write to its own console does not answer.
-  std::thread([exit_code] {
-    std::this_thread::sleep_for(kAbortTakes);
+  // A launcher that stands in a write to its own console does not answer. Without a thread nothing waits for it.
+  try {
+    new_thread([exit_code] {
+      std::this_thread::sleep_for(kAbortTakes);
+      std::_Exit(exit_code);
+    }).detach();
+  } catch (const Error&) {
     std::_Exit(exit_code);
-  }).detach();
+  }
   MPI_Abort(MPI_COMM_WORLD, exit_code);
   std::_Exit(exit_code);
 }

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "base/process/new_thread.h"
+
 namespace weft {
 
 BackgroundJob::~BackgroundJob() {
@@ -12,9 +14,9 @@ BackgroundJob::~BackgroundJob() {
 void BackgroundJob::start(std::function<void()> work) {
   wait();
   if (thread_.joinable()) thread_.join();
-  ended_ = false;
-  failure_ = nullptr;
-  thread_ = std::thread([this, work = std::move(work)] {
+  // The thread finds `ended_` false, and nobody waits for a thread that does not begin.
+  const std::lock_guard begins(mutex_);
+  thread_ = new_thread([this, work = std::move(work)] {
     std::exception_ptr failure;
     try {
       work();
@@ -26,6 +28,8 @@ void BackgroundJob::start(std::function<void()> work) {
     ended_ = true;
     changed_.notify_all();
   });
+  ended_ = false;
+  failure_ = nullptr;
 }
 
 bool BackgroundJob::ended() const {

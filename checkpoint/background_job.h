@@ -30,7 +30,7 @@ class BackgroundJob {
   std::condition_variable changed_;
   bool ended_ = true;
   std::exception_ptr failure_;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace weft

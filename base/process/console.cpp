@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/output.h"
+#include "base/process/new_thread.h"
 #include "base/progress.h"
 
 namespace weft {
@@ -66,7 +67,7 @@ struct Console::Queue {
   std::deque<Item> items;
   int64_t dropped = 0;
   bool writing = false, lost = false, ending = false;
-  std::thread thread;
+  std::jthread thread;
 };
 
 Console::Console(int file) : file_(file) {}
@@ -79,7 +80,7 @@ Console::~Console() {
     queue_->ending = true;
   }
   queue_->changed.notify_all();
-  std::thread thread = std::move(queue_->thread);
+  std::jthread thread = std::move(queue_->thread);
   if (written) {
     thread.join();
   } else {
@@ -89,8 +90,9 @@ Console::~Console() {
 
 void Console::write_in_background() {
   if (queue_) return;
-  queue_ = std::make_shared<Queue>();
-  queue_->thread = std::thread([queue = queue_, file = file_] { queue->run(file); });
+  auto queue = std::make_shared<Queue>();
+  queue->thread = new_thread([queue, file = file_] { queue->run(file); });
+  queue_ = std::move(queue);
 }
 
 bool Console::write(ConsoleText kind, std::string text) {

@@ -7,6 +7,8 @@
 #include <array>
 #include <atomic>
 
+#include "base/process/new_thread.h"
+
 namespace weft {
 namespace {
 
@@ -44,7 +46,7 @@ StopSignals::StopSignals() : before_(kSignals.size()) {
   }
   const sigset_t set = stop_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  receiver_ = std::thread([this] { wait_for_end(); });
+  receiver_ = new_thread([this] { wait_for_end(); });
 }
 
 // The body of the only thread that does not block the signals.

@@ -32,7 +32,7 @@ class StopSignals {
   std::condition_variable changed_;
   std::vector<struct sigaction> before_;  // of each signal, in their order
   bool ending_ = false;
-  std::thread receiver_;
+  std::jthread receiver_;
 };
 
 }  // namespace weft

@@ -3,9 +3,11 @@
 
 #include <utility>
 
+#include "base/process/new_thread.h"
+
 namespace weft {
 
-TaskThread::TaskThread() : thread_([this] { run(); }) {}
+TaskThread::TaskThread() : thread_(new_thread([this] { run(); })) {}
 
 TaskThread::~TaskThread() {
   {

@@ -31,7 +31,7 @@ class TaskThread {
   std::condition_variable changed_;
   std::deque<std::function<void()>> works_;  // the first is under way
   bool ending_ = false;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace weft

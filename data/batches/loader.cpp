@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/process/new_thread.h"
 #include "data/batches/batch_plan_slice.h"
 #include "data/dataset/dataset.h"
 
@@ -147,7 +148,7 @@ Loader::Loader(LoaderOptions options) : options_(std::move(options)) {
   require<InternalError>(options_.plan && options_.reader, "loader: no plan or no reader");
   require<InternalError>(options_.steps_ahead >= 1, "loader: {} steps ahead", options_.steps_ahead);
   position_ = options_.plan->normalised(options_.start);
-  thread_ = std::thread([this, start = position_] { run(start); });
+  thread_ = new_thread([this, start = position_] { run(start); });
 }
 
 Loader::~Loader() {

@@ -88,7 +88,7 @@ class Loader {
   std::exception_ptr failure_;
   bool finished_ = false;  // the thread will add nothing more
   bool stopping_ = false;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace weft

@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/process/new_thread.h"
+
 namespace weft {
 
 // Threads that map inputs to outputs; outputs are taken in the order of inputs. With one thread the work is done by
@@ -17,17 +19,14 @@ template <class In, class Out>
 class OrderedWorkers {
  public:
   OrderedWorkers(int threads, std::function<Out(const In&)> work) : work_(std::move(work)) {
-    for (int i = 0; threads > 1 && i < threads; ++i) threads_.emplace_back([this] { serve(); });
-  }
-  ~OrderedWorkers() {
-    {
-      const std::lock_guard lock(mutex_);
-      stop_ = true;
-      tasks_.clear();
+    try {
+      for (int i = 0; threads > 1 && i < threads; ++i) threads_.push_back(new_thread([this] { serve(); }));
+    } catch (...) {
+      end();
+      throw;
     }
-    wake_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
   }
+  ~OrderedWorkers() { end(); }
   OrderedWorkers(const OrderedWorkers&) = delete;
   OrderedWorkers& operator=(const OrderedWorkers&) = delete;
 
@@ -59,6 +58,15 @@ class OrderedWorkers {
   size_t window() const { return threads_.empty() ? 1 : 4 * threads_.size(); }
 
  private:
+  void end() {
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+      tasks_.clear();
+    }
+    wake_.notify_all();
+    for (std::jthread& thread : threads_) thread.join();
+  }
   void serve() {
     while (true) {
       std::packaged_task<Out()> task;
@@ -79,7 +87,7 @@ class OrderedWorkers {
   std::deque<std::packaged_task<Out()>> tasks_;
   bool stop_ = false;
   std::deque<std::future<Out>> results_;
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;
 };
 
 }  // namespace weft

@@ -7,6 +7,8 @@
 #include <mutex>
 #include <thread>
 
+#include "base/process/new_thread.h"
+
 namespace weft {
 
 namespace {
@@ -81,11 +83,11 @@ void PretokenCounter::count(const std::vector<DocumentPart>& parts) {
       if (!failure) failure = std::current_exception();
     }
   };
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;
   const size_t wanted = std::min(counts_.size(), std::max<size_t>(parts.size(), 1));
-  for (size_t t = 1; t < wanted; ++t) threads.emplace_back(work, std::ref(counts_[t]));
+  for (size_t t = 1; t < wanted; ++t) threads.push_back(new_thread([&, t] { work(counts_[t]); }));
   work(counts_[0]);
-  for (std::thread& thread : threads) thread.join();
+  threads.clear();  // waits for them
   if (failure) std::rethrow_exception(failure);
   forget_rare();
 }

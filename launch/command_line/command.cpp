@@ -4,7 +4,21 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 
+#include "base/log.h"
+#include "base/mpi.h"
+
 namespace weft {
+namespace {
+
+void say_each_does_all(const std::string& command) {
+  const LauncherInfo launcher = find_launcher();
+  const int ranks = launcher.world_size.value_or(1);
+  if (ranks == 1) return;
+  log_warning("weft {} is the work of one process: each of the {} that {} has started does all of it", command, ranks,
+              launcher.name);
+}
+
+}  // namespace
 
 Option Option::required(bool is) { return option_->required(is), *this; }
 Option Option::type_name(const std::string& name) { return option_->type_name(name), *this; }
@@ -17,8 +31,10 @@ Option Option::one_value_each() { return option_->allow_extra_args(false), *this
 Option Option::needs(Option other) { return option_->needs(other.option_), *this; }
 Option Option::excludes(Option other) { return option_->excludes(other.option_), *this; }
 
-Command Command::add_command(const std::string& name, const std::string& purpose) {
-  return Command(*app_->add_subcommand(name, purpose));
+Command Command::add_command(const std::string& name, const std::string& purpose, Workers workers) {
+  CLI::App* command = app_->add_subcommand(name, purpose);
+  if (workers == Workers::OneProcess) command->parse_complete_callback([name] { say_each_does_all(name); });
+  return Command(*command);
 }
 
 template <class T>

@@ -33,11 +33,16 @@ class Option {
   CLI::Option* option_;
 };
 
+// Who does a command's work: one process, or the ranks that a launcher starts, together.
+enum class Workers : uint8_t { OneProcess, Ranks };
+
 class Command {
  public:
   explicit Command(CLI::App& app) : app_(&app) {}
 
-  Command add_command(const std::string& name, const std::string& purpose);
+  // A command of one process may be started as several ranks, for each of them its own text: a warning says that they
+  // share nothing.
+  Command add_command(const std::string& name, const std::string& purpose, Workers workers);
   // `variable` gets the value, and must live until the command line is parsed. An option without dashes is a positional
   // argument. T is one of the types for which command.cpp instantiates this.
   template <class T>

@@ -12,7 +12,8 @@ namespace weft {
 void add_average_command(Command& app, Action& action) {
   Command command = app.add_command(
       "average",
-      "Write a checkpoint whose weights are the mean of several of one run. It can be evaluated, not resumed.");
+      "Write a checkpoint whose weights are the mean of several of one run. It can be evaluated, not resumed.",
+      Workers::OneProcess);
   command.footer(
       "  weft average runs/NAME --last-epochs 10 --out runs/mean\n"
       "  weft average runs/NAME/checkpoints/step-* --out runs/mean\n"

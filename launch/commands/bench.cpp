@@ -55,7 +55,8 @@ void add_bench_command(Command& app, Action& action) {
   Command command = app.add_command(
       "bench",
       "Time training steps on synthetic data: compute, communication, waiting for data, optimizer, share of the "
-      "measured peak. On many ranks under mpirun.");
+      "measured peak. On many ranks under mpirun.",
+      Workers::Ranks);
   auto a = std::make_shared<BenchArguments>();
   a->job.add_to(command);
   command.add_option("--steps", a->options.steps, "Measured steps").show_default().between(1, 1000000);

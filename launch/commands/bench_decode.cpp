@@ -44,7 +44,8 @@ ExitCode bench_decode(BenchDecodeArguments a) {
 
 void add_bench_decode_command(Command& app, Action& action) {
   Command command = app.add_command(
-      "bench-decode", "Time generation by a language model with random weights, and the machine's memory bandwidth.");
+      "bench-decode", "Time generation by a language model with random weights, and the machine's memory bandwidth.",
+      Workers::Ranks);
   auto a = std::make_shared<BenchDecodeArguments>();
   const auto number = [&](const char* option, int64_t& value, const char* meaning) {
     command.add_option(option, value, meaning).show_default().between(1, 1000000);

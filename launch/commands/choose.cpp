@@ -27,7 +27,8 @@ ExitCode choose(const ChooseArguments& a) {
 }  // namespace
 
 void add_choose_command(Command& app, Action& action) {
-  Command command = app.add_command("choose", "Multiple-choice accuracy of a language model (HellaSwag format).");
+  Command command =
+      app.add_command("choose", "Multiple-choice accuracy of a language model (HellaSwag format).", Workers::Ranks);
   auto a = std::make_shared<ChooseArguments>();
   command.footer(
       "  weft choose hellaswag_val.jsonl --checkpoint runs/NAME\n"

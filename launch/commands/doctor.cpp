@@ -89,7 +89,7 @@ ExitCode doctor() {
 }  // namespace
 
 void add_doctor_command(Command& app, Action& action) {
-  Command command = app.add_command("doctor", "Show what this machine and this build support.");
+  Command command = app.add_command("doctor", "Show what this machine and this build support.", Workers::Ranks);
   command.footer(
       "Under a launcher it starts MPI and lists the threads and processors of each rank:\n"
       "  mpirun -np 2 --bind-to none weft doctor");

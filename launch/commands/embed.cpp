@@ -55,7 +55,8 @@ void add_embed_command(Command& app, Action& action) {
   Command command = app.add_command(
       "embed",
       "A vector for each line of standard input, the mean of its tokens' last hidden states. Prints the cosine "
-      "similarities of all pairs.");
+      "similarities of all pairs.",
+      Workers::OneProcess);
   auto a = std::make_shared<EmbedArguments>();
   command.footer(
       "  printf 'a red boat\\na blue ship\\nthe king\\n' | weft embed --checkpoint runs/NAME\n"

@@ -59,7 +59,8 @@ ExitCode evaluate(const EvaluateArguments& a) {
 
 void add_evaluate_command(Command& app, Action& action) {
   Command command = app.add_command(
-      "evaluate", "Perplexity of a split; for translation models also BLEU, chrF and the other metrics.");
+      "evaluate", "Perplexity of a split; for translation models also BLEU, chrF and the other metrics.",
+      Workers::Ranks);
   auto a = std::make_shared<EvaluateArguments>();
   command.footer(
       "  weft evaluate job.yaml --split valid\n"

@@ -22,7 +22,8 @@ nlohmann::ordered_json origin() {
 
 void add_import_command(Command& app, Action& action) {
   Command command = app.add_command(
-      "import-hf", "Import a GPT-2 in Hugging Face's format as a checkpoint that can be finetuned, evaluated, ...");
+      "import-hf", "Import a GPT-2 in Hugging Face's format as a checkpoint that can be finetuned, evaluated, ...",
+      Workers::OneProcess);
   command.footer(
       "  weft import-hf gpt2 models/gpt2 && weft generate --checkpoint models/gpt2 --prompt 'In a hole'\n"
       "DIR has config.json, model.safetensors (or its shards and their index), and tokenizer.json or vocab.json and\n"
@@ -42,7 +43,8 @@ void add_import_command(Command& app, Action& action) {
 void add_export_command(Command& app, Action& action) {
   Command command = app.add_command(
       "export-hf",
-      "Export a checkpoint in Hugging Face's format: a GPT as GPT-2, a translation model as MarianMT where it fits.");
+      "Export a checkpoint in Hugging Face's format: a GPT as GPT-2, a translation model as MarianMT where it fits.",
+      Workers::OneProcess);
   command.footer(
       "  weft export-hf runs/NAME --best exported\n"
       "  python -c \"from transformers import pipeline; print(pipeline('text-generation', 'exported')('In a hole'))\"");

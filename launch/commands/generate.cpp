@@ -69,7 +69,8 @@ ExitCode generate(const GenerateArguments& a) {
 void add_generate_command(Command& app, Action& action) {
   Command command = app.add_command(
       "generate",
-      "Continue prompts with a language model. On a terminal, asks for them, and shows a text while it grows.");
+      "Continue prompts with a language model. On a terminal, asks for them, and shows a text while it grows.",
+      Workers::OneProcess);
   auto a = std::make_shared<GenerateArguments>();
   command.footer(
       "  weft generate --checkpoint runs/NAME --prompt 'Once upon a time' --temperature 0.8 --top-k 200 --n-best 3\n"

@@ -63,8 +63,8 @@ ExitCode inspect(const InspectArguments& a) {
 
 void add_inspect_command(Command& app, Action& action) {
   Command command = app.add_command(
-      "inspect",
-      "Show a dataset, a checkpoint, a tokenizer, a job's model as a tree, or what a folder holds of these.");
+      "inspect", "Show a dataset, a checkpoint, a tokenizer, a job's model as a tree, or what a folder holds of these.",
+      Workers::OneProcess);
   command.footer(
       "  weft inspect job.yaml --set model.width=256\n"
       "  weft inspect prepared/my-text --verify\n"

@@ -24,7 +24,8 @@ ExitCode list_jobs(const fs::path& configs) {
 }  // namespace
 
 void add_jobs_command(Command& app, Action& action) {
-  Command command = app.add_command("jobs", "List the jobs that come with weft, or print one to be copied.");
+  Command command =
+      app.add_command("jobs", "List the jobs that come with weft, or print one to be copied.", Workers::OneProcess);
   command.footer(
       "  weft jobs\n"
       "  weft jobs sample-translation > job.yaml\n"

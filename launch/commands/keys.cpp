@@ -33,7 +33,8 @@ ExitCode print_keys(const std::string& wanted) {
 }  // namespace
 
 void add_keys_command(Command& app, Action& action) {
-  Command command = app.add_command("keys", "List the keys of a job: default, allowed values, meaning.");
+  Command command =
+      app.add_command("keys", "List the keys of a job: default, allowed values, meaning.", Workers::OneProcess);
   auto wanted = std::make_shared<std::string>();
   command.add_option("key", *wanted, "Only this section or key: weft keys model.dropout").type_name("KEY");
   command.on_parsed([=, &action] { action = [=] { return print_keys(*wanted); }; });

@@ -11,7 +11,8 @@
 namespace weft {
 
 void add_manual_command(Command& app, Action& action) {
-  Command command = app.add_command("manual", "Print the manual page: every command with its options.");
+  Command command =
+      app.add_command("manual", "Print the manual page: every command with its options.", Workers::OneProcess);
   command.footer(
       "  weft manual | man -l -\n"
       "An installed weft has it in share/man: man weft.");
@@ -20,7 +21,8 @@ void add_manual_command(Command& app, Action& action) {
 }
 
 void add_completion_command(Command& app, Action& action) {
-  Command command = app.add_command("completion", "Print a script that completes weft's command line in a shell.");
+  Command command = app.add_command("completion", "Print a script that completes weft's command line in a shell.",
+                                    Workers::OneProcess);
   command.footer(
       "  source <(weft completion bash)\n"
       "An installed weft has the scripts of both shells in share/, where the shells look for them.");

@@ -11,7 +11,8 @@ namespace weft {
 
 void add_merge_command(Command& app, Action& action) {
   Command command = app.add_command(
-      "merge", "Write a checkpoint whose weights have a run's adapters (lora) in them: an ordinary model.");
+      "merge", "Write a checkpoint whose weights have a run's adapters (lora) in them: an ordinary model.",
+      Workers::OneProcess);
   command.footer(
       "  weft merge runs/NAME runs/NAME-merged\n"
       "  weft merge runs/NAME/checkpoints/step-00000400 merged\n"

@@ -60,8 +60,8 @@ ExitCode plan(const PlanArguments& a) {
 }  // namespace
 
 void add_plan_command(Command& app, Action& action) {
-  Command command =
-      app.add_command("plan", "Memory, FLOPs and traffic per rank of a job's largest step, without a device.");
+  Command command = app.add_command(
+      "plan", "Memory, FLOPs and traffic per rank of a job's largest step, without a device.", Workers::OneProcess);
   auto a = std::make_shared<PlanArguments>();
   a->job.add_to(command);
   command.add_option("--layout", a->layout, "Replicas x ranks per replica, such as 64x8 (default: 1 x parallel.tp)")

@@ -73,7 +73,8 @@ ExitCode prepare_on_ranks(const JobArguments& arguments, int threads, bool force
 }  // namespace
 
 void add_prepare_command(Command& app, Action& action) {
-  Command command = app.add_command("prepare", "Prepare the job's dataset: tokenise text into HDF5 shards.");
+  Command command =
+      app.add_command("prepare", "Prepare the job's dataset: tokenise text into HDF5 shards.", Workers::Ranks);
   command.footer(
       "Reads only the `data` and tokenizer sections of the job and writes `data.directory`, which appears when it is\n"
       "complete. An up-to-date dataset is left as it is; if the text or the settings have changed, it is only "

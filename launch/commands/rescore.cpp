@@ -63,7 +63,8 @@ ExitCode rescore_files(const RescoreArguments& a) {
 
 void add_rescore_command(Command& app, Action& action) {
   Command command = app.add_command(
-      "rescore", "Log-probability and score of given translations under a translation model, one line per pair.");
+      "rescore", "Log-probability and score of given translations under a translation model, one line per pair.",
+      Workers::Ranks);
   auto a = std::make_shared<RescoreArguments>();
   command.footer(
       "  weft rescore source.txt translations.txt --checkpoint runs/NAME --length-penalty 0.6\n"

@@ -38,8 +38,8 @@ ExitCode score(const ScoreArguments& a) {
 }  // namespace
 
 void add_score_command(Command& app, Action& action) {
-  Command command =
-      app.add_command("score", "BLEU, chrF and other metrics of text files, with intervals and comparisons.");
+  Command command = app.add_command(
+      "score", "BLEU, chrF and other metrics of text files, with intervals and comparisons.", Workers::OneProcess);
   auto a = std::make_shared<ScoreArguments>();
   command.footer(
       "  weft score --hypotheses out.txt --reference ref.txt\n"

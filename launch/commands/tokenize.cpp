@@ -7,7 +7,7 @@
 namespace weft {
 
 void add_tokenize_command(Command& app, Action& action) {
-  Command command = app.add_command("tokenize", "Convert text to token ids, line by line.");
+  Command command = app.add_command("tokenize", "Convert text to token ids, line by line.", Workers::OneProcess);
   command.footer(
       "  echo 'what is this' | weft tokenize --tokenizer prepared/my-text\n"
       "  weft tokenize --tokenizer runs/NAME --side target --pieces --json sentences.txt\n"
@@ -22,7 +22,7 @@ void add_tokenize_command(Command& app, Action& action) {
 }
 
 void add_detokenize_command(Command& app, Action& action) {
-  Command command = app.add_command("detokenize", "Convert token ids to text, line by line.");
+  Command command = app.add_command("detokenize", "Convert token ids to text, line by line.", Workers::OneProcess);
   command.footer(
       "  echo '10919 318 428' | weft detokenize --tokenizer gpt2.tiktoken\n"
       "A text with line breaks takes several lines; --json prints one line per record.");

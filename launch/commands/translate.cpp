@@ -74,7 +74,8 @@ ExitCode translate(const TranslateArguments& a) {
 
 void add_translate_command(Command& app, Action& action) {
   Command command = app.add_command(
-      "translate", "Translate text line by line as it arrives: line n of the output translates line n of the input.");
+      "translate", "Translate text line by line as it arrives: line n of the output translates line n of the input.",
+      Workers::Ranks);
   auto a = std::make_shared<TranslateArguments>();
   command.footer(
       "  echo 'Tomorrow I will buy two old houses.' | weft translate --checkpoint runs/NAME --beam 5\n"

@@ -85,7 +85,7 @@ ExitCode validate_job(const JobArguments& arguments, int ranks, bool shown) {
 }  // namespace
 
 void add_validate_command(Command& app, Action& action) {
-  Command command = app.add_command("validate", "Check a job and the files that it names without starting it.");
+  Command command = app.add_command("validate", "Check a job and its files without starting it.", Workers::OneProcess);
   command.footer(
       "Exit code 0: no problem found; 2: problems in the job, one per line; 3: problems in its data.\n"
       "The keys of a job: weft keys [SECTION], docs/configuration.md.");

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/process/exit_file.h"
+#include "base/process/new_thread.h"
 #include "parallel/watch/standstill.h"
 #include "parallel/watch/within.h"
 #include "parallel/watch/world_status.h"
@@ -42,7 +43,7 @@ double PhaseBudgets::of(RunPhase phase) const {
 
 Watchdog::Watchdog(std::shared_ptr<Heartbeat> heartbeat, WatchdogOptions options)
     : heartbeat_(std::move(heartbeat)), options_(std::move(options)) {
-  thread_ = std::thread([this] { run(); });
+  thread_ = new_thread([this] { run(); });
 }
 
 Watchdog::~Watchdog() {

@@ -127,7 +127,7 @@ class Watchdog {
     double idle = 0;  // seconds since its last tick in which this process ran
   };
   std::vector<Neighbour> neighbours_;  // by local rank
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace weft

@@ -5,7 +5,7 @@
     chaos.py WEFT FAULT_LIBRARY RECORD_LIBRARY SCRATCH [--faults N] [--seed S] [--json FILE]
 
 A small job runs once undisturbed. Then, for each fault, the same command runs with the library preloaded (fault.cpp)
-and is disturbed in one of nine phases; a fault that its run did not reach is not counted. What must hold then:
+and is disturbed in one of ten phases; a fault that its run did not reach is not counted. What must hold then:
 
 - the command ends in time, with an exit code that is right for the fault, and names the rank that was hit
 - it leaves no process, and every checkpoint that a run of so many saves keeps is there and whole

@@ -4,9 +4,11 @@
 // tests/chaos/chaos.py drives it:
 //   WEFT_FAULT=PHASE:NTH:RANK:ACTION:VICTIM:MILLISECONDS   does ACTION, MILLISECONDS after RANK's NTH call of PHASE
 //   WEFT_FAULT_FOLDER   holds the ranks' process ids, and a file `hit` that names the phase in which the fault came
-// PHASE: start, load, data (a read of the dataset), step, evaluation, snapshot, write, commit, retention. ACTION: a
-// signal's number, which VICTIM gets; or, of RANK's own call, the name of an errno (ENOSPC, EIO, EROFS), cut (it does
-// half of its work), or stall (it takes MILLISECONDS longer).
+// PHASE: start, thread (a thread begins), load, data (a read of the dataset), step, evaluation, snapshot, write,
+// commit, retention. ACTION: a signal's number, which VICTIM gets, a rank or mpirun; or, of RANK's own call, the name
+// of an errno (kErrors), done (it does its work and says EIO), cut (it does half of its work), or stall (it takes
+// MILLISECONDS longer).
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -60,6 +62,7 @@ struct Plan {
     milliseconds = atoi(words[5].c_str());
     mine = me == rank;
     leave(folder + "/rank-" + me, std::to_string(getpid()));
+    leave(folder + "/rank-mpirun", std::to_string(getppid()));
   }
 };
 
@@ -69,7 +72,7 @@ const Plan& plan() {
 }
 
 std::atomic<int> seen{0};
-std::atomic<bool> trained{false};
+std::atomic<bool> begun{false}, trained{false};  // the work on the run, after MPI's beginning; its steps
 
 // The victim may not have begun yet.
 FILE* opened_when_there(const std::string& path) {
@@ -91,7 +94,16 @@ void signal_victim(int number) {
   if (process > 0) kill(process, number);
 }
 
-enum class Verdict { Go, Fail, Half };
+constexpr std::pair<std::string_view, int> kErrors[] = {
+    {"EAGAIN", EAGAIN}, {"EIO", EIO}, {"EMFILE", EMFILE}, {"ENOSPC", ENOSPC}, {"EROFS", EROFS}};
+int error_of(std::string_view name) {
+  for (const auto& [known, number] : kErrors) {
+    if (known == name) return number;
+  }
+  return EIO;
+}
+
+enum class Verdict { Go, Fail, Done, Half };
 
 // Counts a call of a phase: before the call is made, or after it if the call begins the phase.
 Verdict at(std::string_view phase, const char* call, const std::string& path) {
@@ -99,15 +111,13 @@ Verdict at(std::string_view phase, const char* call, const std::string& path) {
   if (!p.mine || phase != p.phase || seen.fetch_add(1) + 1 != p.nth) return Verdict::Go;
   leave(p.folder + "/hit", std::string(phase) + " " + call + " " + path);
   if (p.action == "cut") return Verdict::Half;
+  if (p.action == "done") return Verdict::Done;
   if (p.action == "stall") {
     std::this_thread::sleep_for(std::chrono::milliseconds(p.milliseconds));
     return Verdict::Go;
   }
   const int number = atoi(p.action.c_str());
-  if (number == 0) {
-    errno = p.action == "ENOSPC" ? ENOSPC : p.action == "EROFS" ? EROFS : EIO;
-    return Verdict::Fail;
-  }
+  if (number == 0) return Verdict::Fail;
   if (p.milliseconds == 0) {
     signal_victim(number);
   } else {
@@ -155,7 +165,9 @@ std::string_view phase_of(std::string_view call, const std::string& path) {
       break;
   }
   if (call != "open" || trained) return "";
-  return has(path, "run.lock") || has(path, "/data/") || path.starts_with("data/") ? "start" : "";
+  if (!has(path, "run.lock") && !has(path, "/data/") && !path.starts_with("data/")) return "";
+  begun = true;
+  return "start";
 }
 
 Verdict before(const char* call, const std::string& path) {
@@ -169,6 +181,15 @@ bool before_evaluation(std::string_view line) {
   static const int every = std::max(atoi(text_of("WEFT_FAULT_EVALUATES").c_str()), 1);
   const size_t at = line.find("\"step\":");
   return at != std::string_view::npos && atoi(line.data() + at + 7) % every == 0;
+}
+
+// Makes a call, or fails as the verdict says.
+template <class Call>
+auto made(Verdict verdict, Call&& make) -> decltype(make()) {
+  if (verdict == Verdict::Go || verdict == Verdict::Half) return make();
+  if (verdict == Verdict::Done) make();
+  errno = error_of(plan().action);
+  return -1;
 }
 
 template <class Write>
@@ -185,10 +206,10 @@ ssize_t written(int descriptor, const void* bytes, size_t size, const char* call
       return result;
     }
     const Verdict verdict = at("step", call, path);
-    return verdict == Verdict::Fail ? -1 : write(verdict == Verdict::Half ? size / 2 : size);
+    return made(verdict, [&] { return write(verdict == Verdict::Half ? size / 2 : size); });
   }
   const Verdict verdict = before(call, path);
-  return verdict == Verdict::Fail ? -1 : write(verdict == Verdict::Half ? (size + 1) / 2 : size);
+  return made(verdict, [&] { return write(verdict == Verdict::Half ? (size + 1) / 2 : size); });
 }
 
 // Reads of the dataset: what is opened, and the tokens of each batch.
@@ -198,12 +219,12 @@ ssize_t fetched(int descriptor, size_t size, Read&& read) {
   const std::string path = path_of(descriptor);
   if (!has(path, "/data/")) return read(size);
   const Verdict verdict = at("data", "pread", path);
-  return verdict == Verdict::Fail ? -1 : read(verdict == Verdict::Half ? (size + 1) / 2 : size);
+  return made(verdict, [&] { return read(verdict == Verdict::Half ? (size + 1) / 2 : size); });
 }
 
 template <class Call>
 int done(const char* call, const std::string& path, Call&& make) {
-  return plan().mine && before(call, path) == Verdict::Fail ? -1 : make();
+  return plan().mine ? made(before(call, path), make) : make();
 }
 
 }  // namespace
@@ -211,8 +232,8 @@ int done(const char* call, const std::string& path, Call&& make) {
 int weft::test::opened(int folder, const char* path, int flags, mode_t mode) {
   using Openat = int (*)(int, const char*, int, ...);
   static const auto openat_ = real<Openat>("openat");
-  if (plan().mine && before("open", path_at(folder, path)) == Verdict::Fail) return -1;
-  return openat_(folder, path, flags, mode);
+  const auto open_it = [&] { return openat_(folder, path, flags, mode); };
+  return plan().mine ? made(before("open", path_at(folder, path)), open_it) : open_it();
 }
 
 extern "C" {
@@ -244,6 +265,12 @@ int fsync(int descriptor) {
 int fdatasync(int descriptor) {
   static const auto next = real<int (*)(int)>("fdatasync");
   return done("fsync", plan().mine ? path_of(descriptor) : "", [&] { return next(descriptor); });
+}
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*work)(void*), void* argument) {
+  static const auto next = real<int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>("pthread_create");
+  const bool ours = plan().mine && begun;
+  if (ours && at("thread", "pthread_create", "") == Verdict::Fail) return error_of(plan().action);
+  return next(thread, attributes, work, argument);
 }
 int mkdir(const char* path, mode_t mode) {
   static const auto next = real<int (*)(const char*, mode_t)>("mkdir");

@@ -10,7 +10,8 @@ import time
 from runs import BUDGETS, Fault, Lost
 
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGUSR1, signal.SIGSTOP)
-ERRORS = ("ENOSPC", "EIO", "EROFS")
+ERRORS = ("ENOSPC", "EIO", "EROFS", "EMFILE", "done")
+MOMENTARY = ("EIO", "EMFILE", "done")  # `done`: what the call was to do is done, and it reports EIO
 MARGIN = 15  # seconds that a command may take beside an undisturbed run and a watchdog's budget
 STALLS = (1000, 3000, 10000, 20000)  # milliseconds: within every budget, and beyond most of them
 Where = collections.namedtuple("Where", "ranks calls errors")
@@ -18,41 +19,49 @@ Where = collections.namedtuple("Where", "ranks calls errors")
 # that it may meet.
 WHERE = {
     "start": Where((0, 1), 3, ("EIO",)),
-    "load": Where((0, 1), 3, ("EIO",)),
+    "thread": Where((0, 1), 5, ("EAGAIN",)),
+    "load": Where((0, 1), 3, ("EIO", "EMFILE")),
     "data": Where((0, 1), 40, ("EIO", "cut")),
     "step": Where((0,), 18, ("ENOSPC", "EIO", "cut")),
     "evaluation": Where((0,), 3, ()),
-    "snapshot": Where((0,), 5, ("ENOSPC", "EIO", "EROFS")),
-    "write": Where((0, 1), 20, ("ENOSPC", "EIO", "cut")),
+    "snapshot": Where((0,), 5, ERRORS),
+    "write": Where((0, 1), 20, ("ENOSPC", "EIO", "EMFILE", "done", "cut")),
     "commit": Where((0,), 25, ERRORS),
     "retention": Where((0,), 8, ERRORS),
 }
 PHASES = tuple(WHERE)
 
 
-def draw(random_, phase):
+def draw(random_, phase, found):
+    """Draws a fault of a phase. An error is one of those that have come least often, so that each comes often enough."""
     where = WHERE[phase]
     rank = random_.choice(where.ranks)
     kind = random_.random()
     if kind < 0.15:
         return Fault(phase, random_.randint(1, where.calls), rank, "stall", rank, random_.choice(STALLS))
-    error = where.errors and kind < 0.4
-    action = random_.choice(where.errors) if error else int(random_.choice(SIGNALS))
+    error = where.errors and kind < 0.55
+    rare = sorted(where.errors, key=lambda name: found[f"fault-{name}"])
+    action = rare[0] if error else int(random_.choice(SIGNALS))
     late = phase in ("step", "evaluation") and not error
-    return Fault(phase, random_.randint(1, where.calls), rank, action, random_.randint(0, 1),
+    victim = random_.choice((0, 1, "mpirun") if action == signal.SIGKILL else (0, 1))
+    return Fault(phase, random_.randint(1, where.calls), rank, action, victim,
                  random_.choice((0, 1, 2, 5)) if late else 0)
 
 
 def ends(fault):
     """Returns the exit codes that are right for a fault. A signal that comes late may find the run at its end."""
     late = {0} if fault.delay else set()
+    if fault.victim == "mpirun":
+        return late | {-signal.SIGKILL}
     if fault.action == "stall":  # a rank that shows nothing for longer than its budget is hung
         return {0} if fault.delay < 1000 * min(BUDGETS.values()) else {0, 5}
     if fault.action == "cut":
         return {0}
     if fault.phase == "data" and fault.action == "EIO":  # tried again
         return {0}
-    if fault.action == "EIO":  # tried again, or of a file that the run can do without
+    if fault.action == "EAGAIN":  # of a thread
+        return {8}
+    if fault.action in MOMENTARY:  # tried again, or of a file that the run can do without
         return {0, 8} | ({3} if fault.phase in ("write", "snapshot", "commit") else set())
     if isinstance(fault.action, str):
         return {0, 3}
@@ -61,7 +70,7 @@ def ends(fault):
 
 def must_name(fault, code):
     """Whether the output must name the victim: a signal that ended it, or a stop that ended the run."""
-    return fault.action in (signal.SIGKILL, signal.SIGSTOP) and code != 0
+    return fault.action in (signal.SIGKILL, signal.SIGSTOP) and fault.victim != "mpirun" and code != 0
 
 
 def name(action):
@@ -95,7 +104,7 @@ def one_fault(runs, run, fault, second=None):
     came, newest = strike(runs, run, fault)
     if not came:
         return False
-    if fault.phase == "load" and fault.action == "EIO":
+    if fault.phase == "load" and fault.action in MOMENTARY:
         newest = runs.steps_of("half")[-1]
         began = [line["step"] for line in runs.lines(run) if line["event"] == "start"]
         if began[-1] != newest:
@@ -119,15 +128,15 @@ def random_faults(runs, random_, count, found):
     for i in range(count):
         phase = PHASES[i % len(PHASES)]
         for _ in range(20):
-            fault = draw(random_, phase)
-            second = draw(random_, random_.choice(PHASES)) if random_.random() < 0.2 else None
+            fault = draw(random_, phase, found)
+            second = draw(random_, random_.choice(PHASES), found) if random_.random() < 0.2 else None
             began = time.monotonic()
             if one_fault(runs, f"fault-{i}", fault, second):
                 found["second"] += second is not None
                 found[f"phase-{phase}"] += 1
                 found[f"fault-{name(fault.action)}"] += 1
                 print(f"{i + 1:4} {phase:10} call {fault.nth} of rank {fault.rank}: {name(fault.action)}"
-                      f"{f' to rank {fault.victim}' if isinstance(fault.action, int) else ''}, "
+                      f"{f' to {fault.victim}' if isinstance(fault.action, int) else ''}, "
                       f"{f'then {second.phase}: {name(second.action)}, ' if second else ''}"
                       f"{time.monotonic() - began:.1f} s", flush=True)
                 break
@@ -139,7 +148,9 @@ def random_faults(runs, random_, count, found):
 def once_each(runs, random_, found):
     kill, term, usr1, stop = map(int, (signal.SIGKILL, signal.SIGTERM, signal.SIGUSR1, signal.SIGSTOP))
     faults = [Fault("start", 1, 1, kill, 1, 0), Fault("load", 2, 0, kill, 0, 0),
-              Fault("load", 1, 1, "EIO", 1, 0), Fault("load", 3, 0, "EIO", 0, 0), Fault("data", 20, 1, "EIO", 1, 0),
+              Fault("load", 1, 1, "EIO", 1, 0), Fault("load", 3, 0, "EMFILE", 0, 0), Fault("data", 20, 1, "EIO", 1, 0),
+              Fault("thread", 3, 1, "EAGAIN", 1, 0), Fault("commit", 4, 0, "done", 0, 0),
+              Fault("step", 7, 0, kill, "mpirun", 0),
               Fault("data", 10, 0, "stall", 0, 1000), Fault("step", 6, 0, stop, 1, 0),
               Fault("evaluation", 1, 0, kill, 1, 0), Fault("snapshot", 2, 0, kill, 0, 0),
               Fault("write", 8, 1, kill, 1, 0), Fault("commit", 2, 0, kill, 0, 0), Fault("retention", 1, 0, kill, 0, 0),

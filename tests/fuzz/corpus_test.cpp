@@ -89,6 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
     Targets, FuzzCorpus,
     testing::Values(Target{"checkpoint", reads_checkpoint, 3, 7}, Target{"csv", reads_csv, 3, 6, false, 100},
                     Target{"datagram", reads_datagram, 2, 4}, Target{"dataset", reads_dataset, 3, 7},
+                    Target{"extends", reads_extends, 2, 4, false},
                     // A file may end after a whole member or frame.
                     Target{"gzip", reads_gzip, 2, 4, false}, Target{"journal", reads_journal, 1, 2},
                     Target{"jsonl", reads_jsonl, 5, 7, false}, Target{"overrides", reads_overrides, 3, 4, false},

@@ -193,6 +193,17 @@ DAMAGED_RUN_STATES = {
     "text": text_of({**RUN_STATE, "epoch_end": "no"}),
     "updates": text_of({**RUN_STATE, "updates": 41}),
 }
+EXTENDS = {
+    "one": b"extends: 1.yaml\nmodel: {width: 96}\n%%\nname: base\nmodel: {width: 64, heads: 4}\n",
+    "two": b"extends: [1.yaml, 2.yaml]\nseed: 7\n%%\nextends: 2.yaml\nseed: 5\n%%\nmodel: {layers: 3}\n",
+}
+DAMAGED_EXTENDS = {
+    "in_a_ring": b"extends: 1.yaml\n%%\nextends: 0.yaml\n",
+    "itself": b"extends: 0.yaml\n",
+    "key_of_a_base": b"extends: 1.yaml\n%%\nmodle: {width: 64}\n",
+    "nothing": b"extends: 9.yaml\nseed: 7\n",
+    "number": b"extends: [1]\n",
+}
 OVERRIDES = {
     "lists": b"data.train.files=[a.txt, 'b c.txt']\nallow_changes=[optimizer]\n\nseed: 7\n",
     "new": b"model.width=64\nmodel.dropout.attention=1e-1\n\n",
@@ -307,7 +318,7 @@ DAMAGED_DATAGRAM = {
 
 for target, whole, damaged in (("checkpoint", CHECKPOINT, DAMAGED_CHECKPOINT), ("csv", CSV, DAMAGED_CSV),
                                ("datagram", DATAGRAM, DAMAGED_DATAGRAM), ("journal", JOURNAL, DAMAGED_JOURNAL),
-                               ("overrides", OVERRIDES, DAMAGED_OVERRIDES), ("pattern", PATTERNS, DAMAGED_PATTERNS),
+                               ("extends", EXTENDS, DAMAGED_EXTENDS), ("overrides", OVERRIDES, DAMAGED_OVERRIDES), ("pattern", PATTERNS, DAMAGED_PATTERNS),
                                ("run_state", RUN_STATES, DAMAGED_RUN_STATES), ("stored_job", STORED_JOBS, DAMAGED_STORED_JOBS), ("dataset", DATASET, DAMAGED_DATASET),
                                ("shard", SHARDS, DAMAGED_SHARDS),
                                ("gzip", GZIP, DAMAGED_GZIP), ("jsonl", JSONL, DAMAGED_JSONL), ("safetensors", SAFETENSORS, DAMAGED_SAFETENSORS),

@@ -1,17 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/fuzz/yaml_fuzz.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <cstdlib>
+#include <fstream>
 
 #include "base/config/reader.h"
 #include "base/config/writer.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "job/job.h"
 #include "job/migration.h"
 #include "tests/fuzz/text_of.h"
 
 namespace weft::test {
 namespace {
+
+// A folder that is removed at the end.
+class Folder {
+ public:
+  Folder() {
+    std::string path = (fs::temp_directory_path() / "weft-extends-XXXXXX").string();
+    require<InternalError>(mkdtemp(path.data()) != nullptr, "no folder {}", path);
+    path_ = path;
+  }
+  ~Folder() { fs::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
 
 template <class Read>
 bool reads_job(Read&& read) {
@@ -44,6 +66,19 @@ bool reads_overrides(std::span<const uint8_t> bytes) {
     overrides.emplace_back(line);
   }
   return reads_job([&] { return parse_config<JobConfig>(text, "job.yaml", overrides); });
+}
+
+bool reads_extends(std::span<const uint8_t> bytes) {
+  const Folder folder;
+  std::string_view text = text_of(bytes);
+  for (int i = 0; i < 8; ++i) {
+    constexpr std::string_view kEnd = "\n%%\n";
+    const std::string_view file = text.substr(0, text.find(kEnd));
+    std::ofstream(folder.path() / fmt::format("{}.yaml", i), std::ios::binary) << file;
+    text.remove_prefix(std::min(file.size() + kEnd.size(), text.size()));
+    if (text.empty()) break;
+  }
+  return reads_job([&] { return read_config<JobConfig>((folder.path() / "0.yaml").string()); });
 }
 
 bool reads_stored_job(std::span<const uint8_t> bytes) {

@@ -10,6 +10,9 @@ namespace weft::test {
 bool reads_yaml(std::span<const uint8_t> bytes);
 // The same for the lines "a.b=value" before the first empty line, as overrides of the job that follows it.
 bool reads_overrides(std::span<const uint8_t> bytes);
+// The same for files that extend one another, 0.yaml to 7.yaml in one folder, of which the first is read: a line "%%"
+// ends a file.
+bool reads_extends(std::span<const uint8_t> bytes);
 // The same for a job that a checkpoint of any version stores.
 bool reads_stored_job(std::span<const uint8_t> bytes);
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Training across hosts: two of them on one machine (hosts.sh), a rank on each, joined by TCP alone.
-# usage: hosts_test.sh WEFT SCRATCH CASE; exits 77 if the user may not make hosts
+# usage: hosts_test.sh WEFT NETWORK_LIBRARY SCRATCH CASE; exits 77 if the user may not make hosts
 set -euo pipefail
-weft=$1 scratch=$2 case=$3
+weft=$1 network=$2 scratch=$3 case=$4
 here=$(dirname "${BASH_SOURCE[0]}")
 source "$here/common.sh"
 source "$here/hosts.sh"
@@ -32,12 +32,13 @@ YAML
 
 shown=("rank-*.log" mpirun.log)
 ends_with() { same "exit status of mpirun" "$1" "$code"; }
+environment=() # what mpirun gives the ranks
 # start [ARGUMENTS]: starts the job across the hosts, in the background. Each rank's messages stay on its host: over a
 # link that is cut they would not arrive.
 start() { start_command train job.yaml --set run_dir=run "$@"; }
 start_command() {
   # shellcheck disable=SC2046,SC2016 # several words; expands there
-  on_host a mpirun $(host_options) -x OMP_NUM_THREADS bash -c 'exec "$0" "$@" 2>rank-$OMPI_COMM_WORLD_RANK.log' \
+  on_host a mpirun $(host_options) -x OMP_NUM_THREADS "${environment[@]}" bash -c 'exec "$0" "$@" 2>rank-$OMPI_COMM_WORLD_RANK.log' \
     "$weft" "$@" >mpirun.log 2>&1 &
   pid=$!
 }
@@ -146,6 +147,16 @@ case $case in
     ends_with 5
     tells "rank-1.log" "no progress for .* rank 0 \($prefix-a, pid $stopped, no message for [0-9]+ s; phase "
     ;;
+  daemon) # Open MPI's own process on the other host
+    start
+    in_full_run
+    for process in $(ip netns pids "$prefix-b"); do
+      [[ $(cat "/proc/$process/comm" 2>/dev/null) != orted ]] || kill -KILL "$process"
+    done
+    ranks_end_within 60
+    ends_within 60
+    different "exit status without a daemon" 0 "$code"
+    ;;
   cut)
     start
     in_full_run
@@ -163,6 +174,20 @@ case $case in
     tells "rank-0.log" "no progress for .* rank 1 \($prefix-b, pid [0-9]+, no message for"
     tells "rank-1.log" "no progress for "
     end_mpirun
+    ;;
+  slow) # each message leaves 20 ms late, and of three datagrams of the watchdogs one arrives: that takes time, and nothing else
+    steps=(--set train.max_steps=60 --set checkpoint.every_steps=60)
+    on_ranks 2 "$weft" train job.yaml --set run_dir=straight "${steps[@]}" 2>straight.log || fail "one machine"
+    environment=(-x LD_PRELOAD="$network" -x WEFT_NETWORK_DELAY=20 -x WEFT_NETWORK_LOSES=3)
+    began=$SECONDS
+    start "${steps[@]}"
+    ends_within 120
+    ends_with 0
+    ((SECONDS - began >= 2)) || fail "no message was late"
+    checksums straight/checkpoints/step-00000060 >straight.sums
+    checksums run/checkpoints/step-00000060 >run.sums
+    [[ -s run.sums ]] || fail "no sums"
+    same_files "checksums of weights and moments" straight.sums run.sums
     ;;
   prepare)
     # Rank 0 is stopped once all ranks are ready for texts, which this line of its log shows.

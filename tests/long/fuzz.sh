@@ -14,7 +14,9 @@ fuzz() {
   local target
   target=$(basename "$1" _fuzz)
   mkdir "$scratch/inputs-$target"
-  "$1" -max_total_time="$seconds" -timeout=60 -print_final_stats=1 -artifact_prefix="$scratch/$target-" \
+  # Whatever nests may nest this deeply.
+  head -c 2000000 /dev/zero | tr '\0' '[' >"$scratch/inputs-$target/deep"
+  "$1" -max_len=2000000 -max_total_time="$seconds" -timeout=60 -print_final_stats=1 -artifact_prefix="$scratch/$target-" \
     "$scratch/inputs-$target" "tests/fuzz/$target" >"$scratch/log-$target" 2>&1 ||
     mv "$scratch/log-$target" "$scratch/finding-$target"
 }
