@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "trainer/run/metrics.h"
+#include "trainer/run/logs/metrics.h"
 
 namespace weft {
 

@@ -33,7 +33,8 @@ ExitCode report(const ReportArguments& a) {
 void add_report_command(Command& app, Action& action) {
   Command command = app.add_command(
       "report",
-      "Write a page about a run, or one that compares several: curves, texts, events, jobs. Needs no network.");
+      "Write a page about a run, or one that compares several: curves, texts, events, jobs. Needs no network.",
+      Workers::OneProcess);
   command.footer(
       "  weft report runs/NAME\n"
       "  weft report runs/small runs/large --out compare.html\n"

@@ -78,9 +78,9 @@ ExitCode train(const JobArguments& arguments, const std::string& resume) {
 }  // namespace
 
 void add_train_command(Command& app, Action& action) {
-  Command command = app.add_command(
-      "train", "Train a job, on many ranks under mpirun or srun. Rerun, it resumes from its last checkpoint.",
-      Workers::Ranks);
+  constexpr auto kPurpose =
+      "Train a job; many ranks: under mpirun or srun. Rerun, it resumes from its last save.";
+  Command command = app.add_command("train", kPurpose, Workers::Ranks);
   command.footer(
       "  mpirun -np 2 --bind-to none weft train job.yaml\n"
       "  weft train job.yaml --set train.max_steps=100 --set name=short\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "trainer/run/event_file.h"
+#include "trainer/run/logs/event_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/crc32c.h"
 #include "base/error.h"
+#include "base/files/crc32c.h"
 
 namespace weft::test {
 

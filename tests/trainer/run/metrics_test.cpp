@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Readers of metrics.jsonl may rely on these properties, whatever has killed the writer.
-#include "trainer/run/metrics.h"
+#include "trainer/run/logs/metrics.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "trainer/run/metrics.h"
+#include "trainer/run/logs/metrics.h"
 
 #include <algorithm>
 #include <charconv>

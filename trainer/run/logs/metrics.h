@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/files.h"
-#include "trainer/run/append_log.h"
+#include "trainer/run/logs/append_log.h"
 
 namespace weft {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "trainer/run/append_log.h"
+#include "trainer/run/logs/append_log.h"
 
 #include <utility>
 

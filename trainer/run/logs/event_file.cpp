@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "trainer/run/event_file.h"
+#include "trainer/run/logs/event_file.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/crc32c.h"
+#include "base/files/crc32c.h"
 #include "base/output.h"
 
 namespace weft {

@@ -4,7 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/files.h"
-#include "trainer/run/append_log.h"
+#include "trainer/run/logs/append_log.h"
 
 namespace weft {
 
