@@ -293,7 +293,7 @@ TEST(WatchdogOfNodes, ASilentNodeIsNotAtWork) {
 }
 
 // From then on the silence of rank 0 is noticed: that of a rank of which nothing was ever heard is not.
-TEST(WatchdogOfNodes, WhoHasMetRank0KnowsItsState) {
+TEST(WatchdogOfNodes, Rank0IsKnownToWhoHasMetIt) {
   TwoNodes nodes({.init_seconds = 0, .step_seconds = 0});
   EXPECT_TRUE(nodes.a->meets_rank0_within(0));
   EXPECT_TRUE(nodes.b->meets_rank0_within(60));
@@ -301,7 +301,7 @@ TEST(WatchdogOfNodes, WhoHasMetRank0KnowsItsState) {
   EXPECT_EQ(nodes.theirs->others()[0].rank, 0);
 }
 
-TEST(WatchdogOfNodes, ThatRank0IsNotHeardIsSaid) {
+TEST(WatchdogOfNodes, SilenceOfRank0IsSaid) {
   const auto silent = Datagrams::at(kHere);
   const std::shared_ptr<NodeStatus> page = NodeStatus::create(1);
   Watchdog watchdog(std::make_shared<Heartbeat>(), WatchdogOptions{.budgets = {.init_seconds = 0, .step_seconds = 0}});
