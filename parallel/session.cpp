@@ -24,6 +24,8 @@
 namespace weft {
 namespace {
 
+constexpr double kMeetingTakes = 5;  // seconds
+
 std::optional<int> stated_threads() {
   const char* text = std::getenv("OMP_NUM_THREADS");
   const int stated = text ? std::atoi(text) : 0;
@@ -55,6 +57,13 @@ void warn_if_few_processors(const LocalRanks& local) {
   if (stated_threads() || 2L * all.size() > online) return;
   log_info("the {} ranks of {} may use {} of its {} processors ({}); if mpirun bound them, --bind-to none frees them",
            local.masks.size(), host_name(), all.size(), online, all.text());
+}
+
+void warn_of_silence() {
+  log_warning(
+      "the watchdog of {} hears nothing from rank 0's within {} s (does a firewall block UDP?); ranks of other nodes "
+      "that hang are noticed late, and not named",
+      host_name(), kMeetingTakes);
 }
 
 std::string joined(const std::vector<std::string>& lines) {
@@ -153,6 +162,7 @@ Session::Session(const MeshLayout& replica, const std::optional<PhaseBudgets>& b
     if (watchdog_) {
       watchdog_->join(rank_, node.rank, std::move(node.page));
       watchdog_->tell_other_nodes(std::move(other_nodes));
+      if (!watchdog_->meets_rank0_within(kMeetingTakes)) warn_of_silence();
     }
   } else {
     start_logging(rank_, world_size_);

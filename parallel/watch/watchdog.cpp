@@ -22,6 +22,7 @@ namespace {
 // The release may hang with the device, and the console or the disk may be what has stopped; the process then ends
 // without them.
 constexpr std::chrono::seconds kReleaseTakes(5), kLastWordsTake(4);
+constexpr std::chrono::milliseconds kBetweenGreetings(50);
 
 }  // namespace
 
@@ -72,6 +73,20 @@ void Watchdog::tell_other_nodes(std::unique_ptr<WorldStatus> world) {
   const std::lock_guard lock(mutex_);
   world_ = std::move(world);
   if (page_ && world_) world_->look(*page_);
+}
+
+bool Watchdog::meets_rank0_within(double seconds) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  while (true) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!page_ || !world_) return true;
+      world_->look(*page_);
+      if (world_->met()) return true;
+    }
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(kBetweenGreetings);
+  }
 }
 
 void Watchdog::set_budgets(const PhaseBudgets& budgets) {

@@ -77,6 +77,9 @@ class Watchdog {
   void join(int rank, int local_rank, std::shared_ptr<NodeStatus> page);
   // For the first rank of each node, after join(): from now on this watchdog keeps those of other nodes up to date.
   void tell_other_nodes(std::unique_ptr<WorldStatus> world);
+  // Waits until rank 0's watchdog has answered, so that its silence is noticed from then on. False if it does not
+  // answer for these seconds; true at once for a rank whose watchdog sends it nothing. After tell_other_nodes().
+  bool meets_rank0_within(double seconds);
   // Changes the budgets, to those of a checkpoint's job once it is read.
   void set_budgets(const PhaseBudgets& budgets);
   // From now on this rank works for `rank` and waits for its orders in no collective, so that its own beats say nothing

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "base/log.h"
@@ -99,8 +100,11 @@ std::vector<NodeStatus::Entry> WorldStatus::notable(const std::optional<Datagram
     if (!without || known.from != *without) with.push_back(known.entry);
   }
   if (with.size() <= NodeStatus::kOthers) return with;
-  // A rank that keeps others waiting is not waiting itself, or is silent.
-  const auto order = [](const NodeStatus::Entry& e) { return std::pair(e.waits() && !e.silent(), e.progressed_ns); };
+  // A rank that keeps others waiting is not waiting itself, or is silent. Others may rely on rank 0
+  // (Watchdog::rely_on).
+  const auto order = [](const NodeStatus::Entry& e) {
+    return std::tuple(e.rank != 0, e.waits() && !e.silent(), e.progressed_ns);
+  };
   std::ranges::partial_sort(with, with.begin() + NodeStatus::kOthers, {}, order);
   with.resize(NodeStatus::kOthers);
   return with;

@@ -13,10 +13,10 @@ namespace weft {
 
 // Exchanges the status of ranks between the watchdogs of different nodes: twice a second the watchdog of each node's
 // first rank sends the status of the node's ranks to rank 0's watchdog, which answers with the ranks of other nodes:
-// all of them, or, of more than NodeStatus::kOthers, those that keep others waiting, since a report names these. The
-// answers are written to the page of the node, where all its watchdogs read them. All messages are datagrams: nothing
-// blocks, or needs MPI. A datagram is taken and answered once: who repeats a run's datagrams makes no dead rank look
-// alive, and has nothing sent to an address that they forge.
+// all of them, or, of more than NodeStatus::kOthers, rank 0 and those that keep others waiting, since a report names
+// these. The answers are written to the page of the node, where all its watchdogs read them. All messages are
+// datagrams: nothing blocks, or needs MPI. A datagram is taken and answered once: who repeats a run's datagrams makes
+// no dead rank look alive, and has nothing sent to an address that they forge.
 class WorldStatus {
  public:
   // `rank0` is the address of rank 0's watchdog; nullopt if this is rank 0's. `rank` is the first of this node.
@@ -24,6 +24,8 @@ class WorldStatus {
               int world_size);
   // Called by the watchdog's thread at each poll. Until rank 0 answers, every call sends a message.
   void look(NodeStatus& page);
+  // Whether rank 0's watchdog has answered once; true for rank 0's own.
+  bool met() const { return !rank0_ || answered_ns_ != 0; }
 
  private:
   struct Known {

@@ -26,11 +26,6 @@ bool is_tcp(int descriptor) {
 
 }  // namespace
 
-int weft::test::opened(int folder, const char* path, int flags, mode_t mode) {
-  static const auto openat_ = real<int (*)(int, const char*, int, ...)>("openat");
-  return openat_(folder, path, flags, mode);
-}
-
 extern "C" {
 
 ssize_t writev(int descriptor, const iovec* parts, int count) {

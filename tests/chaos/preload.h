@@ -36,7 +36,7 @@ inline std::string path_at(int folder, const char* path) {
   return folder == AT_FDCWD || path[0] == '/' ? path : path_of(folder) + "/" + path;
 }
 
-// What each library makes of open(2) and its family, which preload.cpp defines; a path is relative to `folder`.
+// What a library with preload.cpp makes of open(2) and its family, which that defines; a path is relative to `folder`.
 int opened(int folder, const char* path, int flags, mode_t mode);
 
 }  // namespace weft::test

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // A library that is preloaded into the ranks of a run (LD_PRELOAD). It records what they change below a directory, and
 // what they sync there, for tests/chaos/disk.py:
-//   WEFT_RECORD        the file that records are added to, each in one write(2) once its call has returned
+//   WEFT_RECORD        the file that records are added to, each in one write(2) once its call has returned, in the
+//   order
+//                      in which the calls took effect
 //   WEFT_RECORD_BELOW  the directory, absolute
 // A record is a head and, after it, the path, the other path of a rename or link, and what was written. Paths are
 // relative to the directory.
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <mutex>
 #include <optional>
 
 #include "tests/chaos/preload.h"
@@ -30,6 +35,8 @@ class Recorder {
     using Open = int (*)(const char*, int, ...);
     file_ = real<Open>("open")(text_of("WEFT_RECORD").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   }
+
+  int file() const { return file_; }
 
   // The path relative to the directory, "." for the directory itself; none for what is elsewhere or has no name.
   std::optional<std::string> inside(std::string path) const {
@@ -64,11 +71,39 @@ const Recorder& recorder() {
   return made;
 }
 
-void wrote(int file, const void* bytes, ssize_t size, off64_t offset) {
-  if (size <= 0) return;
-  if (const auto inside = recorder().inside(path_of(file))) {
-    recorder().add("write", *inside, "", static_cast<uint64_t>(offset), bytes, static_cast<uint64_t>(size));
+// Holds a call and its record together: of two threads, or two ranks, one goes after the other. A rank that creates a
+// file in a folder of another would otherwise be in the record before the folder is.
+class Turn {
+ public:
+  Turn() : lock_(mutex()) { flock(recorder().file(), LOCK_EX); }
+  ~Turn() {
+    const int error = errno;  // the call's
+    flock(recorder().file(), LOCK_UN);
+    errno = error;
   }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  static std::mutex& mutex() {
+    static std::mutex made;
+    return made;
+  }
+  std::lock_guard<std::mutex> lock_;
+};
+
+// Calls a function that writes, and records what it wrote at which offset. Writes to elsewhere may wait long, as those
+// to a pipe do, and wait for no turn.
+template <class Write, class Offset>
+ssize_t wrote(int file, const void* bytes, const Write& write, const Offset& offset) {
+  const auto inside = recorder().inside(path_of(file));
+  if (!inside) return write();
+  const Turn turn;
+  const ssize_t size = write();
+  if (size > 0) {
+    recorder().add("write", *inside, "", static_cast<uint64_t>(offset(size)), bytes, static_cast<uint64_t>(size));
+  }
+  return size;
 }
 
 // Records a call that succeeded, of one path or of two.
@@ -90,8 +125,10 @@ int grown(int result, int file, off64_t end) {
 int weft::test::opened(int folder, const char* path, int flags, mode_t mode) {
   using Openat = int (*)(int, const char*, int, ...);
   static const auto next = real<Openat>("openat");
+  if ((flags & (O_CREAT | O_TRUNC)) == 0 || (flags & O_TMPFILE) == O_TMPFILE) return next(folder, path, flags, mode);
+  const Turn turn;
   const int file = next(folder, path, flags, mode);
-  if (file < 0 || (flags & (O_CREAT | O_TRUNC)) == 0 || (flags & O_TMPFILE) == O_TMPFILE) return file;
+  if (file < 0) return file;
   if (const auto inside = recorder().inside(path_at(folder, path))) {
     recorder().add("open", *inside);
     if ((flags & O_TRUNC) != 0) recorder().add("truncate", *inside);
@@ -103,79 +140,92 @@ extern "C" {
 
 ssize_t write(int file, const void* bytes, size_t size) {
   static const auto next = real<ssize_t (*)(int, const void*, size_t)>("write");
-  const ssize_t written = next(file, bytes, size);
-  if (written > 0) wrote(file, bytes, written, lseek64(file, 0, SEEK_CUR) - written);
-  return written;
+  return wrote(
+      file, bytes, [&] { return next(file, bytes, size); },
+      [&](ssize_t written) { return lseek64(file, 0, SEEK_CUR) - written; });
 }
 ssize_t pwrite(int file, const void* bytes, size_t size, off_t offset) {
   static const auto next = real<ssize_t (*)(int, const void*, size_t, off_t)>("pwrite");
-  const ssize_t written = next(file, bytes, size, offset);
-  wrote(file, bytes, written, offset);
-  return written;
+  return wrote(
+      file, bytes, [&] { return next(file, bytes, size, offset); }, [&](ssize_t) { return offset; });
 }
 ssize_t pwrite64(int file, const void* bytes, size_t size, off64_t offset) { return pwrite(file, bytes, size, offset); }
 
 int fsync(int file) {
   static const auto next = real<int (*)(int)>("fsync");
+  const Turn turn;
   return changed(next(file), "sync", path_of(file));
 }
 int fdatasync(int file) {
   static const auto next = real<int (*)(int)>("fdatasync");
+  const Turn turn;
   return changed(next(file), "sync", path_of(file));
 }
 int ftruncate(int file, off_t size) {
   static const auto next = real<int (*)(int, off_t)>("ftruncate");
+  const Turn turn;
   return changed(next(file, size), "truncate", path_of(file), "", static_cast<uint64_t>(size));
 }
 int ftruncate64(int file, off64_t size) { return ftruncate(file, size); }
 int fallocate(int file, int mode, off_t offset, off_t size) {
   static const auto next = real<int (*)(int, int, off_t, off_t)>("fallocate");
+  const Turn turn;
   return grown(next(file, mode, offset, size), file, offset + size);
 }
 int fallocate64(int file, int mode, off64_t offset, off64_t size) { return fallocate(file, mode, offset, size); }
 int posix_fallocate(int file, off_t offset, off_t size) {
   static const auto next = real<int (*)(int, off_t, off_t)>("posix_fallocate");
+  const Turn turn;
   return grown(next(file, offset, size), file, offset + size);
 }
 int posix_fallocate64(int file, off64_t offset, off64_t size) { return posix_fallocate(file, offset, size); }
 
 int mkdir(const char* path, mode_t mode) {
   static const auto next = real<int (*)(const char*, mode_t)>("mkdir");
+  const Turn turn;
   return changed(next(path, mode), "mkdir", path);
 }
 int mkdirat(int folder, const char* path, mode_t mode) {
   static const auto next = real<int (*)(int, const char*, mode_t)>("mkdirat");
+  const Turn turn;
   return changed(next(folder, path, mode), "mkdir", path_at(folder, path));
 }
 int rename(const char* from, const char* to) {
   static const auto next = real<int (*)(const char*, const char*)>("rename");
+  const Turn turn;
   return changed(next(from, to), "rename", from, to);
 }
 int renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
   static const auto next = real<int (*)(int, const char*, int, const char*, unsigned)>("renameat2");
+  const Turn turn;
   return changed(next(from_folder, from, to_folder, to, flags), "rename", path_at(from_folder, from),
                  path_at(to_folder, to));
 }
 int linkat(int from_folder, const char* from, int to_folder, const char* to, int flags) {
   static const auto next = real<int (*)(int, const char*, int, const char*, int)>("linkat");
+  const Turn turn;
   return changed(next(from_folder, from, to_folder, to, flags), "link", path_at(from_folder, from),
                  path_at(to_folder, to));
 }
 int unlink(const char* path) {
   static const auto next = real<int (*)(const char*)>("unlink");
+  const Turn turn;
   return changed(next(path), "remove", path);
 }
 int unlinkat(int folder, const char* path, int flags) {
   static const auto next = real<int (*)(int, const char*, int)>("unlinkat");
+  const Turn turn;
   const std::string removed = path_at(folder, path);  // while the folder has a name
   return changed(next(folder, path, flags), "remove", removed);
 }
 int rmdir(const char* path) {
   static const auto next = real<int (*)(const char*)>("rmdir");
+  const Turn turn;
   return changed(next(path), "remove", path);
 }
 int remove(const char* path) {
   static const auto next = real<int (*)(const char*)>("remove");
+  const Turn turn;
   return changed(next(path), "remove", path);
 }
 

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Breaks a scratch copy of weft in many places that it draws from the code itself, and counts what tests notice.
 
-    breakages.py SCRATCH [--count N] [--seed S] [--tests NAME...] [--folders FOLDER...] [--seconds S]
+    breakages.py SCRATCH [--count N] [--seed S] [--tests NAME...] [--folders FOLDER...] [--seconds S] [--jobs N]
     breakages.py SCRATCH --list
 
 A breakage leaves a statement out, negates a condition, drops a throw, or swaps two neighbouring calls. All of them are
 compiled at once, each behind a switch that the environment variable WEFT_BREAK sets when a test begins: one build serves
-them all. Those that do not compile are taken back. Each test program runs once unbroken; then, for each breakage, one
-program after another until one fails, or takes longer than S times as long as it may. SCRATCH keeps the copy of the last
+them all. Those that do not compile are taken back. Each test program runs once unbroken; then, for each breakage, that
+of its own room and the others after it, until one fails, or takes longer than S times as long as it may. SCRATCH keeps the copy of the last
 commit and breakages.json, which is written after every breakage: the same command resumes. --list prints the breakages
 that would be made. The patches beside this program break promises that somebody has written down; these breakages ask
 what nobody has thought of, so most of those that no test notices are to be read, and some change nothing that matters.
@@ -16,6 +16,7 @@ what nobody has thought of, so most of those that no test notices are to be read
 
 import argparse
 import collections
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -23,6 +24,7 @@ import random
 import re
 import subprocess
 import sys
+import tempfile
 import time
 
 FOLDERS = ("base/files.cpp", "base/files", "base/direct_file.cpp", "checkpoint", "parallel", "trainer")
@@ -174,10 +176,11 @@ def build(original, tree, breakages, tests):
 
 
 def run(tree, test, number, seconds):
-    """Whether the test program passes while the breakage is active."""
+    """Whether the test program passes while the breakage is active. What it leaves is removed."""
     binary = next(path for path in (tree / "build/cpu/tests").rglob(test) if path.is_file())
-    environment = dict(os.environ, WEFT_BREAK=str(number), OMP_NUM_THREADS="1")
-    with open(tree.parent / "test.log", "w", encoding="utf-8") as log:
+    with tempfile.TemporaryDirectory(dir=tree.parent) as folder, \
+            open(tree.parent / f"test-{number}.log", "w", encoding="utf-8") as log:
+        environment = dict(os.environ, WEFT_BREAK=str(number), OMP_NUM_THREADS="1", TMPDIR=folder, TEST_TMPDIR=folder)
         program = subprocess.Popen([binary, "--gtest_brief=1", "--gtest_fail_fast"], cwd=binary.parent, env=environment,
                                    stdout=log, stderr=log, start_new_session=True)
         try:
@@ -186,6 +189,24 @@ def run(tree, test, number, seconds):
             os.killpg(program.pid, 9)
             program.wait()
             return False
+
+
+def judge(tree, limits, one):
+    """Sets the verdict of a breakage."""
+    tests = sorted(limits, key=lambda test: not one["file"].startswith(test.removesuffix("_test")))
+    caught = next((test for test in tests if not run(tree, test, one["number"], limits[test])), None)
+    one["verdict"] = f"caught by {caught}" if caught else "survived"
+
+
+def judge_all(tree, limits, breakages, jobs, kept):
+    """Judges the breakages that have no verdict, `jobs` at a time, and keeps the verdicts in a file."""
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        under_way = {pool.submit(judge, tree, limits, one): one for one in breakages if "verdict" not in one}
+        for done in concurrent.futures.as_completed(under_way):
+            done.result()
+            one = under_way[done]
+            print(f"{one['verdict']}: {one['file']}:{one['line']}: {one['kind']}", flush=True)
+            kept.write_text(json.dumps(breakages, indent=1))
 
 
 def report(breakages):
@@ -209,6 +230,7 @@ def parse():
     parser.add_argument("--tests", nargs="+", default=TESTS, metavar="NAME")
     parser.add_argument("--folders", nargs="+", default=FOLDERS, metavar="FOLDER")
     parser.add_argument("--seconds", type=float, default=5, help="times that a test may take what it takes unbroken; 5")
+    parser.add_argument("--jobs", type=int, default=1, help="breakages at a time; 1")
     parser.add_argument("--list", action="store_true")
     return parser.parse_args()
 
@@ -240,15 +262,9 @@ def main():
     for test in asked.tests:
         began = time.monotonic()
         if not run(tree, test, 0, 3600):
-            sys.exit(f"{test} does not pass unbroken: {scratch}/test.log")
+            sys.exit(f"{test} does not pass unbroken: {scratch}/test-0.log")
         limits[test] = 10 + asked.seconds * (time.monotonic() - began)
-    for one in breakages:
-        if "verdict" in one:
-            continue
-        caught = next((test for test in asked.tests if not run(tree, test, one["number"], limits[test])), None)
-        one["verdict"] = f"caught by {caught}" if caught else "survived"
-        print(f"{one['verdict']}: {one['file']}:{one['line']}: {one['kind']}", flush=True)
-        kept.write_text(json.dumps(breakages, indent=1))
+    judge_all(tree, limits, breakages, asked.jobs, kept)
     report(breakages)
 
 

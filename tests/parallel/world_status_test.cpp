@@ -224,12 +224,14 @@ TEST(WorldStatus, TheNodesThatKeepOthersWaitingAreKnown) {
     ranks.push_back(rank_of(i));
     ranks.back().at.waiting = i != 177;
   }
+  a.page->slot(0).state.waiting = true;
   for (const std::string& bytes : datagrams_of(ranks)) others->send(bytes, a.address);
   for (Node* node : {&b, &a, &b}) node->status->look(*node->page);
   for (Node* node : {&a, &b}) {
     const auto known = node->page->others();
     EXPECT_EQ(known.size(), NodeStatus::kOthers);
     EXPECT_EQ(std::ranges::count(known, 177, &NodeStatus::Entry::rank), 1);
+    EXPECT_EQ(std::ranges::count(known, 0, &NodeStatus::Entry::rank), node == &b);  // others may rely on rank 0
   }
 }
 
@@ -288,6 +290,25 @@ TEST(WatchdogOfNodes, ASilentNodeIsNotAtWork) {
   EXPECT_EQ(nodes.reported(), "");
   nodes.b.reset();
   EXPECT_THAT(nodes.wait_for_report(), HasSubstr("pid " + std::to_string(getpid()) + ", no message for "));
+}
+
+// From then on the silence of rank 0 is noticed: that of a rank of which nothing was ever heard is not.
+TEST(WatchdogOfNodes, Rank0IsKnownToWhoHasMetIt) {
+  TwoNodes nodes({.init_seconds = 0, .step_seconds = 0});
+  EXPECT_TRUE(nodes.a->meets_rank0_within(0));
+  EXPECT_TRUE(nodes.b->meets_rank0_within(60));
+  ASSERT_EQ(nodes.theirs->others().size(), 1U);
+  EXPECT_EQ(nodes.theirs->others()[0].rank, 0);
+}
+
+TEST(WatchdogOfNodes, SilenceOfRank0IsSaid) {
+  const auto silent = Datagrams::at(kHere);
+  const std::shared_ptr<NodeStatus> page = NodeStatus::create(1);
+  Watchdog watchdog(std::make_shared<Heartbeat>(), WatchdogOptions{.budgets = {.init_seconds = 0, .step_seconds = 0}});
+  EXPECT_TRUE(watchdog.meets_rank0_within(0)) << "it sends nothing";
+  watchdog.join(1, 0, page);
+  watchdog.tell_other_nodes(std::make_unique<WorldStatus>(Datagrams::at(kHere), silent->address(), kKey, 1, 2));
+  EXPECT_FALSE(watchdog.meets_rank0_within(0.2));
 }
 
 // A rank that encodes for another beats while it waits for texts, in no collective.
