@@ -78,8 +78,7 @@ ExitCode train(const JobArguments& arguments, const std::string& resume) {
 }  // namespace
 
 void add_train_command(Command& app, Action& action) {
-  constexpr auto kPurpose =
-      "Train a job; many ranks: under mpirun or srun. Rerun, it resumes from its last save.";
+  constexpr auto kPurpose = "Train a job; many ranks: under mpirun or srun. Rerun, it resumes from its last save.";
   Command command = app.add_command("train", kPurpose, Workers::Ranks);
   command.footer(
       "  mpirun -np 2 --bind-to none weft train job.yaml\n"
