@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 
 #include "base/config/reader.h"
@@ -14,26 +13,10 @@
 #include "job/job.h"
 #include "job/migration.h"
 #include "tests/fuzz/text_of.h"
+#include "tests/support/folder.h"
 
 namespace weft::test {
 namespace {
-
-// A folder that is removed at the end.
-class Folder {
- public:
-  Folder() {
-    std::string path = (fs::temp_directory_path() / "weft-extends-XXXXXX").string();
-    require<InternalError>(mkdtemp(path.data()) != nullptr, "no folder {}", path);
-    path_ = path;
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 template <class Read>
 bool reads_job(Read&& read) {
@@ -69,7 +52,7 @@ bool reads_overrides(std::span<const uint8_t> bytes) {
 }
 
 bool reads_extends(std::span<const uint8_t> bytes) {
-  const Folder folder;
+  const Folder folder(fs::temp_directory_path(), "weft_extends");
   std::string_view text = text_of(bytes);
   for (int i = 0; i < 8; ++i) {
     constexpr std::string_view kEnd = "\n%%\n";
