@@ -22,6 +22,7 @@ import os
 import pathlib
 import random
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -237,6 +238,8 @@ def parse():
 
 def main():
     asked = parse()
+    for number in (signal.SIGINT, signal.SIGHUP):  # ignored in the background, where tests would inherit that
+        signal.signal(number, signal.SIG_DFL)
     root = pathlib.Path(__file__).resolve().parents[2]
     if asked.list:
         for one in draw(root, asked.folders, asked.count, asked.seed):
