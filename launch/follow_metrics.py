@@ -38,13 +38,13 @@ def main():
     arguments = parser.parse_args()
     tracker = importlib.import_module(arguments.to)
     run = tracker.init(project=arguments.project, name=arguments.run.resolve().name)
-    sent = -1  # steps only rise there: what a later attempt repeats was sent already
+    sent, last = {}, -1  # steps only rise there: what a later attempt repeats was sent already
     for line in lines(arguments.run / "metrics.jsonl", arguments.once):
         numbers = {f"{line['event']}/{key}": value for key, value in line.items()
                    if type(value) in (int, float) and key not in ("attempt", "step")}
-        if numbers and line["step"] >= sent:
-            sent = line["step"]
-            tracker.log(numbers, step=sent)
+        if numbers and line["step"] >= last and line["step"] > sent.get(line["event"], -1):
+            sent[line["event"]] = last = line["step"]
+            tracker.log(numbers, step=last)
     run.finish()
 
 

@@ -40,11 +40,12 @@ cat >check.py <<'PYTHON'
 import json, sys
 sent = [json.loads(line) for line in open(sys.argv[1])]
 assert sent[0] == ["weft", "run"] and sent[-1] == "finished", sent
-expected, last = [], -1
+expected, last, seen = [], -1, set()
 for line in map(json.loads, open("run/metrics.jsonl")):
     numbers = {f"{line['event']}/{k}": v for k, v in line.items() if k not in ("attempt", "step") and type(v) in (int, float)}
-    if numbers and line["step"] >= last:
+    if numbers and line["step"] >= last and (line["event"], line["step"]) not in seen:
         last = line["step"]
+        seen.add((line["event"], last))
         expected.append([last, numbers])
 assert sent[1:-1] == expected, (sent, expected)
 steps = [step for step, numbers in expected if "train/loss" in numbers]
