@@ -5,6 +5,8 @@
 #include <fmt/core.h>
 #include <stdio.h>
 
+#include <cerrno>
+
 #include "base/hash.h"
 #include "base/log.h"
 #include "checkpoint/reader.h"
@@ -18,6 +20,8 @@ void exchange_durably(const fs::path& one, const fs::path& other) {
   if (::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0) {
     return sync_directory(other.parent_path());
   }
+  // After any other error the names may have been swapped, and would be swapped back here.
+  if (errno != ENOSYS && errno != EINVAL) throw_errno("exchange " + one.string() + " with", other);
   const fs::path aside = one.string() + std::string(kUnfinished);
   fs::rename(other, aside);
   fs::rename(one, other);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/manifest.h"
 
+#include <cerrno>
+#include <system_error>
+
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -124,9 +127,13 @@ void check_files(const fs::path& checkpoint, const CheckpointManifest& manifest)
     std::error_code error;
     const uint64_t bytes = fs::file_size(checkpoint / file.name, error);
     if (!error && bytes == file.bytes) continue;
-    throw DataError(fmt::format("{}: {} has {} bytes, {} were written", manifest_path(checkpoint).string(), file.name,
-                                error ? 0 : bytes, file.bytes),
-                    kUseAnother);
+    const std::string where = fmt::format("{}: {}", manifest_path(checkpoint).string(), file.name);
+    if (error == std::errc::no_such_file_or_directory) throw DataError(where + " is missing", kUseAnother);
+    if (error) {
+      errno = error.value();
+      throw_errno("look at", checkpoint / file.name);
+    }
+    throw DataError(fmt::format("{} has {} bytes, {} were written", where, bytes, file.bytes), kUseAnother);
   }
 }
 

@@ -67,13 +67,26 @@ std::string name_in_the_end(std::string name) {
 }
 
 // True if a directory has a readable manifest and the files that it names. If it is unfinished, a kill came between the
-// manifest and the rename.
+// manifest and the rename. Throws IoError if that cannot be read now.
 bool is_complete(const fs::path& directory) {
   try {
     check_files(directory, read_checkpoint_manifest(directory));
     return true;
+  } catch (const IoError&) {
+    throw;
   } catch (const DataError&) {
     return false;
+  }
+}
+
+// Finishes the commit of a directory that is whole, and removes any other.
+void clear(const fs::path& path) {
+  const fs::path target = path.parent_path() / name_in_the_end(path.filename());
+  const bool aside = path.stem().string().ends_with(kUnfinished);  // replaced by the checkpoint that has its name
+  if (!aside && !fs::exists(target) && is_complete(path)) {
+    fs::rename(path, target);
+  } else {
+    fs::remove_all(path);
   }
 }
 
@@ -87,14 +100,11 @@ void clear_unfinished(const fs::path& directory) {
   }
   std::ranges::sort(left);  // step-N.tmp before step-N.tmp.tmp
   for (const fs::path& path : left) {
-    const fs::path target = path.parent_path() / name_in_the_end(path.filename());
-    const bool aside = path.stem().string().ends_with(kUnfinished);  // replaced by the checkpoint that has its name
-    if (!aside && !fs::exists(target) && is_complete(path)) {
-      fs::rename(path, target, error);
-    } else {
-      fs::remove_all(path, error);
+    try {
+      clear(path);
+    } catch (const std::exception& failure) {
+      log_warning("{} was not cleared: {}", path.string(), failure.what());
     }
-    if (error) log_warning("{} was not cleared: {}", path.string(), error.message());
   }
 }
 

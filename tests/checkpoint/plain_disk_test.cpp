@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// File systems that lack what a save makes use of elsewhere: NFS, FUSE, some parallel ones.
+// File systems that lack what a save makes use of elsewhere (NFS, FUSE, some parallel ones), or that fail for a moment.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 
 #include <cerrno>
 
+#include "checkpoint/retention.h"
 #include "tests/checkpoint/fixture.h"
+#include "tests/support/error_of.h"
 #include "tests/support/refused_calls.h"
 #include "tests/support/small_disk.h"
 
@@ -41,6 +43,51 @@ void expect_saves_without(const RefusedCall& call) {
 
 TEST(PlainDisk, NeedsNoExchangeOfNames) {
   for (const uint32_t error : {EINVAL, ENOSYS}) expect_saves_without({.call = __NR_renameat2, .error = error});
+}
+
+// Of a server that answered late it is not known whether the names were exchanged.
+TEST(FailingDisk, NamesAreExchangedOnceAtMost) {
+  const Scratch scratch;
+  const fs::path path = save(scratch.path(), {2, 1}, 1, 1);
+  const uint64_t before = read_checkpoint_manifest(path).files[0].index.hash;
+  const auto result = in_child([&] {
+    EXPECT_TRUE(refuse({.call = __NR_renameat2, .error = EIO}));
+    EXPECT_THROW(save(scratch.path(), {2, 1}, 1, 2), DataError);
+    return ChildResult::Passed;
+  });
+  EXPECT_EQ(result, ChildResult::Passed);
+  EXPECT_EQ(read_checkpoint_manifest(path).files[0].index.hash, before);
+  verify_checkpoint(path, read_checkpoint_manifest(path));
+}
+
+TEST(FailingDisk, NothingIsClearedThatCannotBeLookedAt) {
+  const Scratch scratch;
+  const fs::path whole = save(scratch.path(), {1, 1}, 7, 1), left = whole.string() + ".tmp";
+  fs::rename(whole, left);
+  const auto result = in_child([&] {
+    EXPECT_TRUE(refuse({.call = __NR_newfstatat, .error = EIO}));
+    clear_unfinished(scratch.path());
+    return ChildResult::Passed;
+  });
+  EXPECT_EQ(result, ChildResult::Passed);
+  EXPECT_TRUE(fs::exists(left));
+  clear_unfinished(scratch.path());
+  EXPECT_TRUE(fs::exists(whole));
+}
+
+TEST(FailingDisk, AMissingFileIsNoneThatCannotBeLookedAt) {
+  const Scratch scratch;
+  const fs::path path = save(scratch.path(), {1, 1}, 7, 1);
+  const CheckpointManifest manifest = read_checkpoint_manifest(path);
+  const auto result = in_child([&] {
+    EXPECT_TRUE(refuse({.call = __NR_newfstatat, .error = EIO}));
+    EXPECT_THROW(check_files(path, manifest), IoError);
+    return ChildResult::Passed;
+  });
+  EXPECT_EQ(result, ChildResult::Passed);
+  fs::remove(path / "rank-00000.h5");
+  EXPECT_THAT(error_of<DataError>([&] { check_files(path, manifest); }),
+              testing::HasSubstr("rank-00000.h5 is missing"));
 }
 
 TEST(PlainDisk, NeedsNoDirectWrites) {

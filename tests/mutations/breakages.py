@@ -261,6 +261,7 @@ def main():
                        cwd=tree, stdout=subprocess.DEVNULL, check=True)
         breakages = draw(original, asked.folders, asked.count, asked.seed)
     build(original, tree, breakages, asked.tests)
+    kept.write_text(json.dumps(breakages, indent=1))
     limits = {}
     for test in asked.tests:
         began = time.monotonic()
