@@ -13,7 +13,7 @@ install(PROGRAMS launch/follow_metrics.py DESTINATION ${CMAKE_INSTALL_DATADIR}/w
 install(DIRECTORY launch/slurm DESTINATION ${CMAKE_INSTALL_DATADIR}/weft/launch)
 install(FILES README.md CHANGELOG.md LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY LICENSES DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.png")
 install(FILES ${share}/man/man1/weft.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${share}/bash-completion/completions/weft DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES ${share}/zsh/site-functions/_weft DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
