@@ -7,13 +7,14 @@
     breakages.py SCRATCH --list
 
 A breakage leaves a statement out, negates a condition, drops a throw, or swaps two neighbouring calls. All of them are
-compiled at once, each behind a switch that the environment variable WEFT_BREAK sets when a test begins: one build serves
-them all. Those that do not compile are taken back. Each test program runs once unbroken; then, for each breakage, that
-of its own room and the others after it, until one fails, or takes longer than S times as long as it may. SCRATCH keeps the copy of the last
-commit and breakages.json, which is written after every breakage: the same command resumes. --list prints the breakages
-that would be made. --survivors runs the tests of CTest that REGEX names, such as those on ranks, for each breakage that no
-test program has noticed; it builds all programs before. The patches beside this program break promises that somebody has written down; these breakages ask
-what nobody has thought of, so most of those that no test notices are to be read, and some change nothing that matters.
+compiled at once, each behind a switch that the environment variable WEFT_BREAK sets when a test begins: one build
+serves them all. Those that do not compile are taken back. Each test program runs once unbroken; then, for each
+breakage, that of its own room and the others after it, until one fails, or takes longer than S times as long as it may.
+SCRATCH keeps the copy of the last commit and breakages.json, which is written after every breakage: the same command
+resumes. --list prints the breakages that would be made. --survivors runs the tests of CTest that REGEX names, such as
+those on ranks, for each breakage that no test program has noticed; it builds all programs before. The patches beside
+this program break promises that somebody has written down; these breakages ask what nobody has thought of, so most of
+those that no test notices are to be read, and some change nothing that matters.
 """
 
 import argparse
