@@ -8,8 +8,9 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <fstream>
 #include <string>
+
+#include "parallel/watch/children.h"
 
 namespace weft {
 
@@ -144,11 +145,7 @@ double NodeStatus::Entry::silent_seconds() const {
 
 char NodeStatus::Entry::state() const {
   if (heard_ns != 0) return silent() ? '?' : process_state;
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  std::string text;
-  std::getline(file, text);
-  const size_t name_end = text.rfind(')');
-  return name_end == std::string::npos || name_end + 2 >= text.size() ? 'X' : text[name_end + 2];
+  return state_of_process(pid);
 }
 
 bool NodeStatus::first_to_report() { return layout_->reports.fetch_add(1) == 0; }

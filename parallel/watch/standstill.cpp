@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallel/watch/standstill.h"
 
+#include <fmt/ranges.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
 #include "base/log.h"
+#include "parallel/watch/children.h"
 
 namespace weft {
 namespace {
@@ -41,6 +45,13 @@ std::string device_of(const DeviceProgress::Snapshot& device) {
                         device.done[i], device.queued[i], name(static_cast<MeshAxis>(i)));
   }
   return text;
+}
+
+// "; stopped by a signal or a debugger: pid 4711", of processes that the same launcher has started on this node.
+std::string stopped_beside() {
+  const std::vector<pid_t> stopped = stopped_children(getppid());
+  return stopped.empty() ? ""
+                         : fmt::format("; stopped by a signal or a debugger: pid {}", fmt::join(stopped, ", pid "));
 }
 
 std::string joined(const std::vector<NodeStatus::Entry>& entries) {
@@ -146,7 +157,8 @@ std::string Standstill::nobody_missing() const {
 std::string Standstill::text() const {
   if (waits_for_ == WaitsFor::Nothing) {
     return now_.number == 0
-               ? "no collective yet: this rank itself makes no progress, or MPI's start waits for another one"
+               ? "no collective yet: this rank itself makes no progress, or MPI's start waits for another one" +
+                     stopped_beside()
                : fmt::format("this rank itself makes no progress; last collective: {}", collective_of(now_));
   }
   const std::vector<NodeStatus::Entry> absent = missing();

@@ -70,8 +70,8 @@ def ends(fault):
 
 def must_name(fault, code, log):
     """Whether the output must name the victim: a signal that ended it, or a stop that ended the run. While MPI begins, no
-    rank knows another; the report says so."""
-    if fault.action == signal.SIGSTOP and "MPI's start waits for another one" in log:
+    rank knows another's number; the report names its process."""
+    if fault.action == signal.SIGSTOP and re.search(r"MPI's start waits for another one; stopped .*: pid \d+; ", log):
         return False
     return fault.action in (signal.SIGKILL, signal.SIGSTOP) and fault.victim != "mpirun" and code != 0
 

@@ -3,15 +3,18 @@
 """Breaks a scratch copy of weft in many places that it draws from the code itself, and counts what tests notice.
 
     breakages.py SCRATCH [--count N] [--seed S] [--tests NAME...] [--folders FOLDER...] [--seconds S] [--jobs N]
+    breakages.py SCRATCH --survivors REGEX
     breakages.py SCRATCH --list
 
 A breakage leaves a statement out, negates a condition, drops a throw, or swaps two neighbouring calls. All of them are
-compiled at once, each behind a switch that the environment variable WEFT_BREAK sets when a test begins: one build serves
-them all. Those that do not compile are taken back. Each test program runs once unbroken; then, for each breakage, that
-of its own room and the others after it, until one fails, or takes longer than S times as long as it may. SCRATCH keeps the copy of the last
-commit and breakages.json, which is written after every breakage: the same command resumes. --list prints the breakages
-that would be made. The patches beside this program break promises that somebody has written down; these breakages ask
-what nobody has thought of, so most of those that no test notices are to be read, and some change nothing that matters.
+compiled at once, each behind a switch that the environment variable WEFT_BREAK sets when a test begins: one build
+serves them all. Those that do not compile are taken back. Each test program runs once unbroken; then, for each
+breakage, that of its own room and the others after it, until one fails, or takes longer than S times as long as it may.
+SCRATCH keeps the copy of the last commit and breakages.json, which is written after every breakage: the same command
+resumes. --list prints the breakages that would be made. --survivors runs the tests of CTest that REGEX names, such as
+those on ranks, for each breakage that no test program has noticed; it builds all programs before. The patches beside
+this program break promises that somebody has written down; these breakages ask what nobody has thought of, so most of
+those that no test notices are to be read, and some change nothing that matters.
 """
 
 import argparse
@@ -210,6 +213,22 @@ def judge_all(tree, limits, breakages, jobs, kept):
             kept.write_text(json.dumps(breakages, indent=1))
 
 
+def judge_survivors(tree, breakages, regex, kept):
+    """Runs tests of CTest for each breakage that survived and has not met them yet."""
+    subprocess.run(["cmake", "--build", "build/cpu"], cwd=tree, stdout=subprocess.DEVNULL, check=True)
+    for one in breakages:
+        if one["verdict"] != "survived" or one.get("survived") == regex:
+            continue
+        done = subprocess.run(["ctest", "-R", regex, "--stop-on-failure", "--timeout", "120"], cwd=tree / "build/cpu", text=True,
+                              env=dict(os.environ, WEFT_BREAK=str(one["number"])), stdout=subprocess.PIPE, check=False)
+        failed = re.search(r"^\s*\d+ - (\S+) \(", done.stdout.partition("tests FAILED:")[2], re.MULTILINE)
+        one["survived"] = regex
+        if failed:
+            one["verdict"] = f"caught by {failed[1]}"
+        print(f"{one['verdict']}: {one['file']}:{one['line']}: {one['kind']}", flush=True)
+        kept.write_text(json.dumps(breakages, indent=1))
+
+
 def report(breakages):
     by_file = collections.defaultdict(collections.Counter)
     for one in breakages:
@@ -231,6 +250,7 @@ def parse():
     parser.add_argument("--tests", nargs="+", default=TESTS, metavar="NAME")
     parser.add_argument("--folders", nargs="+", default=FOLDERS, metavar="FOLDER")
     parser.add_argument("--seconds", type=float, default=5, help="times that a test may take what it takes unbroken; 5")
+    parser.add_argument("--survivors", metavar="REGEX")
     parser.add_argument("--jobs", type=int, default=1, help="breakages at a time; 1")
     parser.add_argument("--list", action="store_true")
     return parser.parse_args()
@@ -260,6 +280,9 @@ def main():
         subprocess.run(["cmake", "--preset", "cpu", "-DWEFT_CUDA=OFF", f"-DCMAKE_CXX_FLAGS=-include {scratch}/weft_break.h"],
                        cwd=tree, stdout=subprocess.DEVNULL, check=True)
         breakages = draw(original, asked.folders, asked.count, asked.seed)
+    if asked.survivors:
+        judge_survivors(tree, breakages, asked.survivors, kept)
+        return report(breakages)
     build(original, tree, breakages, asked.tests)
     kept.write_text(json.dumps(breakages, indent=1))
     limits = {}
