@@ -19,7 +19,7 @@ pid_t sleeper() {
   for (;;) pause();
 }
 
-TEST(Children, ThoseThatAreStoppedAreFound) {
+TEST(Children, StoppedOnesAreFound) {
   const pid_t works = sleeper(), stops = sleeper();
   EXPECT_THAT(stopped_children(getpid()), IsEmpty());
   kill(stops, SIGSTOP);
