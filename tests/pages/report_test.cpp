@@ -65,6 +65,7 @@ TEST(Report, SupersededLinesAreLeftOut) {
   run.add("eval", 6, {{"loss", 6.5}});
   run.begin_attempt(1, 3);
   for (int64_t step = 4; step <= 5; ++step) run.add("train", step, {{"loss", 10.0 * step}});
+  run.add("eval", 5, {{"loss", 5.5}});
   run.add("roll_back", 4, {{"from_step", 5}});
   run.add("train", 5, {{"loss", 500.0}});
   const Json told = block(report_page({run.written()}), "run-0");
