@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,27 @@ inline constexpr int kJsonDepth = 64;
 // either of nlohmann's.
 template <class Json = nlohmann::json>
 Json parse_json(std::string_view text, const std::string& where, int max_depth = kJsonDepth);
+
+// A number as a text has it.
+struct JsonNumber {
+  double value = 0;
+  std::optional<int64_t> whole;  // if it has no fraction and no exponent, and an int64_t holds it
+};
+
+// Gets the numbers and texts of an object from scan_json(): those that are members, `place` 0, and those in a member
+// that is a list, `place` 1 for its first element. `name` is the member's. Names and texts last for the call.
+class JsonMembers {
+ public:
+  virtual ~JsonMembers() = default;
+  virtual void number(std::string_view name, size_t place, const JsonNumber& value) = 0;
+  virtual void text(std::string_view name, size_t place, std::string_view value) = 0;
+};
+
+// Reads an object by the rules of parse_json() without building values, for logs of a million lines. False for a text
+// that parse_json() refuses, for one that is no object, and if an object has more than kMostScannedNames names; what
+// was passed on before then does not count.
+inline constexpr size_t kMostScannedNames = 256;
+bool scan_json(std::string_view text, JsonMembers& members);
 
 // A value or a text as a message shows it; its text is made only if the message is.
 template <class Value>

@@ -83,6 +83,7 @@ struct TrainConfig {
   int64_t max_rollbacks = 3;
   std::string init_from;
   std::vector<std::string> freeze;
+  bool report = false;
 
   template <class Visitor>
   void fields(Visitor& v) {
@@ -149,6 +150,9 @@ struct TrainConfig {
     v.field("freeze", freeze,
             "Patterns of parameter names (weft inspect lists them); parameters that match one are not trained. * is "
             "any text, ? one character, [0-5] one of a range.");
+    v.field("report", report,
+            "Write report.html to the run directory at each evaluation and at the end: the page of `weft report`.",
+            Affects::Nothing);
   }
 
   ProductOptions products() const { return {.algorithms = algorithms, .tf32 = tf32}; }
@@ -307,12 +311,15 @@ struct GenerationsConfig {
 
 struct LogConfig {
   int64_t every_steps = 10;
+  bool tensorboard = false;
   GenerationsConfig generations;
 
   template <class Visitor>
   void fields(Visitor& v) {
     v.field("every_steps", every_steps, "Optimizer steps between lines of metrics.jsonl and of the console.",
             Range{.min = 1, .max = 1e15});
+    v.field("tensorboard", tensorboard,
+            "Write the events of metrics.jsonl to tensorboard/ in the run directory too, in TensorBoard's form.");
     v.field("generations", generations, "Text printed while the model learns.");
   }
 };

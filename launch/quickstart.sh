@@ -51,11 +51,13 @@ stop_half_way() {
 
 # say_what_there_is RUN: the end of what is printed about a run; the caller adds what to try next.
 say_what_there_is() {
+  $weft report "$1"
   say "Done in $((SECONDS - started)) seconds"
   cat <<END
 The program          $weft (weft --help lists its commands, weft doctor describes this machine)
 The text as tokens   corpora/prepared/
 The run              $1/: job.yaml, metrics.jsonl, checkpoints/
+A page about it      $1/report.html, for any browser
 END
 }
 

@@ -48,7 +48,7 @@ Trainer::Trainer(Context& context, Mesh& mesh, const JobConfig& job, RunOrigin o
       setup_(context, mesh, job, vocabularies_of(data_.train->header())),
       end_(run_end(job, *data_.plan, [this] { mesh_.heartbeat().beat(); })),
       directory_(job.run_directory(), mesh.world()),
-      reporter_(job, context, mesh.world(), end_),
+      reporter_(job, setup_.parameters().global_elements(), context, mesh.world(), end_),
       saves_(job, setup_, directory_, reporter_, state_,
              {.job = to_yaml(job),
               .provenance = run_provenance(origin_, *data_.train),
@@ -202,6 +202,7 @@ void Trainer::train(const StepObserver& after_step) {
   save();
   commit_save(true);
   reporter_.clear();
+  reporter_.then(signals_.logged);
   const Heartbeat::Scope storing(mesh_.heartbeat(), RunPhase::Storage);
   reporter_.finish();
   algorithms_file_.finish();
@@ -377,6 +378,7 @@ void Trainer::evaluate() {
   const bool better = count_evaluation(*report, job_.evaluation.metric, state_);
   reporter_.evaluated(state_, *report, better);
   report_sources();
+  reporter_.then(signals_.logged);
   if (better && job_.checkpoint.keep_best && !end_.reached(state_)) save();
 }
 
@@ -390,6 +392,7 @@ void Trainer::print_generations() {
   generate_from_prompts(
       {setup_.model(), job_, *data_.source_tokenizer, *data_.target_tokenizer}, [this] { return agree_to_stop(); },
       [this](const Generation& generation) { reporter_.generated(state_, generation); });
+  reporter_.generated_all(state_);
 }
 
 // Weights that are not finite are never saved: the run goes back to a checkpoint that was saved before them.

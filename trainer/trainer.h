@@ -38,6 +38,9 @@ struct RunSignals {
   // a thread that reads or writes on a disk that does not answer would keep the error for itself. An error of the
   // beginning is only thrown: there are no such threads yet, and what the start has made is removed again.
   std::function<void(const std::exception& error)> failed;
+  // Called on rank 0 once the lines of an evaluation, and those of the run's end, are in metrics.jsonl: on the thread
+  // that writes them, so it must be quick, and must not throw.
+  std::function<void()> logged;
 };
 
 // Called on every rank after every step with the number of steps done, before the evaluation and save that are due

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <csignal>
+#include <optional>
 
 #include "base/log.h"
 #include "base/process/signals.h"
@@ -12,6 +13,7 @@
 #include "launch/commands.h"
 #include "launch/job_options.h"
 #include "launch/revision.h"
+#include "pages/live_report.h"
 #include "parallel/session.h"
 #include "trainer/trainer.h"
 
@@ -35,12 +37,18 @@ std::string describe_best(const EvaluationConfig& evaluation, const TrainResult&
 
 ExitCode train(Session& session, const JobConfig& job, const std::vector<std::string>& overrides,
                const std::string& resume) {
+  std::optional<LiveReport> report;
+  if (job.train.report && session.mesh().world().rank() == 0) report.emplace(job.run_directory());
   log_info("{}: {} x {}, {}, {}", job.name, counted(session.world_size(), "rank"),
            counted(session.context().threads(), "thread"), enum_name(job.train.precision),
            describe_device(session.context().device(), job.device));
   Trainer trainer(session.context(), session.mesh(), job,
                   {.version = weft_version(), .revision = git_revision(), .overrides = overrides},
-                  {.failed = [&session](const std::exception& error) { session.end(error); }});
+                  {.failed = [&session](const std::exception& error) { session.end(error); },
+                   .logged =
+                       [&report] {
+                         if (report) report->update();
+                       }});
   const ParameterRegistry& parameters = trainer.model().parameters();
   int64_t trained = 0;
   for (const auto& p : parameters.parameters()) trained += p->spec().frozen ? 0 : p->spec().shape.elements();
@@ -70,14 +78,13 @@ ExitCode train(const JobArguments& arguments, const std::string& resume) {
 }  // namespace
 
 void add_train_command(Command& app, Action& action) {
-  Command command = app.add_command(
-      "train", "Train a job, on many ranks under mpirun or srun. Rerun, it resumes from its last checkpoint.",
-      Workers::Ranks);
+  constexpr auto kPurpose = "Train a job; many ranks: under mpirun or srun. Rerun, it resumes from its last save.";
+  Command command = app.add_command("train", kPurpose, Workers::Ranks);
   command.footer(
       "  mpirun -np 2 --bind-to none weft train job.yaml\n"
       "  weft train job.yaml --set train.max_steps=100 --set name=short\n"
-      "Writes checkpoints/ and metrics.jsonl to the job's run directory (runs/NAME). On SIGUSR1 or SIGTERM to mpirun\n"
-      "it saves and exits with code 75; rerun the same command to resume.\n"
+      "Writes checkpoints/, metrics.jsonl and, with train.report, report.html to the job's run directory (runs/NAME).\n"
+      "On SIGUSR1 or SIGTERM to mpirun it saves and exits with code 75; rerun the same command to resume.\n"
       "Threads per rank: OMP_NUM_THREADS, else an equal share of the available cores.\n"
       "The keys of a job: weft keys [SECTION].");
   auto arguments = std::make_shared<JobArguments>();

@@ -66,5 +66,57 @@ TEST(Json, AnExcerptShowsWhatIsShortAndNeverWhatIsDeep) {
   }
 }
 
+// What scan_json() passes on, one after another: "name/place=value".
+class Passed : public JsonMembers {
+ public:
+  void number(std::string_view name, size_t place, const JsonNumber& value) override {
+    add(name, place, value.whole ? fmt::format("{}", *value.whole) : fmt::format("~{}", value.value));
+  }
+  void text(std::string_view name, size_t place, std::string_view value) override {
+    add(name, place, fmt::format("'{}'", value));
+  }
+  std::string all;
+
+ private:
+  void add(std::string_view name, size_t place, const std::string& value) {
+    all += fmt::format("{}{}/{}={}", all.empty() ? "" : " ", name, place, value);
+  }
+};
+
+TEST(JsonScan, NumbersAndTextsNearTheTopArePassedOn) {
+  Passed passed;
+  EXPECT_TRUE(scan_json(
+      R"({"a": 1, "b": -2.5, "c": "x\u00e9", "d": [3, "y", [9], {"z": 8}, 4], "e": {"f": 7}, "g": null, "h": true, "i": 5})",
+      passed));
+  EXPECT_EQ(passed.all, "a/0=1 b/0=~-2.5 c/0='x\u00e9' d/1=3 d/2='y' d/5=4 i/0=5");
+}
+
+TEST(JsonScan, WholeNumbersBeyondInt64AreNotWhole) {
+  Passed passed;
+  EXPECT_TRUE(scan_json(R"({"a": 9223372036854775807, "b": 9223372036854775808, "c": -9223372036854775808})", passed));
+  EXPECT_EQ(passed.all, "a/0=9223372036854775807 b/0=~9.223372036854776e+18 c/0=-9223372036854775808");
+}
+
+TEST(JsonScan, RefusesWhatParsingRefuses) {
+  const auto is_refused = [](std::string_view text) {
+    Passed passed;
+    return !scan_json(text, passed);
+  };
+  for (const char* text : {"", "{\"a\": 1,}", "{\"a\": 1e999}", "{} {}", R"({"a": 1, "c": {"a": 2}, "a": 3})",
+                           R"({"l": [[{"x": [{"x": 1}], "x": 2}]]})", R"({"a": "\ud800"})", "{\"a\": \"\xff\"}", "{"}) {
+    EXPECT_TRUE(is_refused(text)) << text;
+    EXPECT_NE(error_of([&] { parse_json(text, "t.json"); }), "no error") << text;
+  }
+  for (const char* text : {"[1]", "7", "null", "\"a\""}) EXPECT_TRUE(is_refused(text)) << text;  // no objects
+  EXPECT_FALSE(is_refused(R"({"a": {"b": 1}, "b": [{"a": 1}, {"a": 2}], "c": {"b": 1}})"));
+  EXPECT_FALSE(is_refused("{\"a\":" + deep_lists(kJsonDepth - 1) + "}"));
+  EXPECT_TRUE(is_refused("{\"a\":" + deep_lists(kJsonDepth) + "}"));
+  for (const std::string& text : deepest_values()) EXPECT_TRUE(is_refused("{\"a\":" + text + "}"));
+  std::string many = "{";
+  for (size_t i = 0; i < kMostScannedNames; ++i) many += fmt::format("\"{}\":0,", i);
+  EXPECT_FALSE(is_refused(many.substr(0, many.size() - 1) + "}"));
+  EXPECT_TRUE(is_refused(many + "\"one more\":0}"));
+}
+
 }  // namespace
 }  // namespace weft

@@ -4,7 +4,7 @@
 
 #include "checkpoint/reader.h"
 #include "tests/trainer/fixture/small_run.h"
-#include "trainer/run/metrics.h"
+#include "trainer/run/logs/metrics.h"
 
 namespace weft::test {
 

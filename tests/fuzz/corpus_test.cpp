@@ -12,6 +12,7 @@
 #include "tests/fuzz/dataset_fuzz.h"
 #include "tests/fuzz/journal_fuzz.h"
 #include "tests/fuzz/pattern_fuzz.h"
+#include "tests/fuzz/report_fuzz.h"
 #include "tests/fuzz/safetensors_fuzz.h"
 #include "tests/fuzz/shard_fuzz.h"
 #include "tests/fuzz/text_fuzz.h"
@@ -93,7 +94,8 @@ INSTANTIATE_TEST_SUITE_P(
                     // A file may end after a whole member or frame.
                     Target{"gzip", reads_gzip, 2, 4, false}, Target{"journal", reads_journal, 1, 2},
                     Target{"jsonl", reads_jsonl, 5, 7, false}, Target{"overrides", reads_overrides, 3, 4, false},
-                    Target{"pattern", reads_pattern, 4, 4, false, 100}, Target{"run_state", reads_run_state, 2, 4},
+                    Target{"pattern", reads_pattern, 4, 4, false, 100},
+                    Target{"report", reads_report, 2, 3, false, 100}, Target{"run_state", reads_run_state, 2, 4},
                     Target{"safetensors", reads_safetensors, 6, 7}, Target{"shard", reads_shard, 2, 4},
                     Target{"stored_job", reads_stored_job, 3, 3, false}, Target{"tsv", reads_tsv, 2, 2, false, 100},
                     Target{"yaml", reads_yaml, 4, 6, false}, Target{"zstd", reads_zstd, 2, 3, false, 200}),

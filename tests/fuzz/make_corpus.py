@@ -292,6 +292,27 @@ DAMAGED_SHARDS = {
 }
 
 
+def run_directory(*lines, job=b"", provenance=b""):
+    log = b"".join(text_of({"run": "a", "attempt": 0, "event": event, "step": step, **fields}) + b"\n"
+                   for event, step, fields in lines)
+    return b"\n%%\n".join((log, job, provenance)) if job or provenance else log
+
+
+REPORTS = {
+    "events": run_directory(
+        ("train", 2, {"loss": 2.5}), ("save_failed", 2, {"why": "</script>"}), ("eval", 2, {"loss": 3.0, "bleu": 1.5}),
+        ("generations", 2, {"generations": [{"prompt": "<!--", "text": "a"}, 7]})),
+    "rolled_back": run_directory(
+        ("start", 0, {"time": "2026-03-01T00:00:00Z"}), ("train", 1, {"loss": None, "busy_ms": [1, 2, 3], "tokens": 8}),
+        ("train", 2, {"loss": 2}), ("roll_back", 1, {}), ("start", 1, {}),
+        job=b"name: a\n", provenance=b'{"weft": "1"}'),
+}
+DAMAGED_REPORTS = {
+    "cut": run_directory(("train", 1, {"loss": 2.5}))[:-9],
+    "no_steps": run_directory(("train", "1", {"loss": 2.5}), ("train", 1e300, {})),
+    "of_lists": b"[1]\n" + b"[" * 200 + b"\n",
+}
+
 AXES = 3
 
 
@@ -319,7 +340,7 @@ DAMAGED_DATAGRAM = {
 for target, whole, damaged in (("checkpoint", CHECKPOINT, DAMAGED_CHECKPOINT), ("csv", CSV, DAMAGED_CSV),
                                ("datagram", DATAGRAM, DAMAGED_DATAGRAM), ("journal", JOURNAL, DAMAGED_JOURNAL),
                                ("extends", EXTENDS, DAMAGED_EXTENDS), ("overrides", OVERRIDES, DAMAGED_OVERRIDES), ("pattern", PATTERNS, DAMAGED_PATTERNS),
-                               ("run_state", RUN_STATES, DAMAGED_RUN_STATES), ("stored_job", STORED_JOBS, DAMAGED_STORED_JOBS), ("dataset", DATASET, DAMAGED_DATASET),
+                               ("report", REPORTS, DAMAGED_REPORTS), ("run_state", RUN_STATES, DAMAGED_RUN_STATES), ("stored_job", STORED_JOBS, DAMAGED_STORED_JOBS), ("dataset", DATASET, DAMAGED_DATASET),
                                ("shard", SHARDS, DAMAGED_SHARDS),
                                ("gzip", GZIP, DAMAGED_GZIP), ("jsonl", JSONL, DAMAGED_JSONL), ("safetensors", SAFETENSORS, DAMAGED_SAFETENSORS),
                                ("tsv", TSV, DAMAGED_TSV), ("yaml", YAML, DAMAGED_YAML), ("zstd", ZSTD, DAMAGED_ZSTD)):

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "base/config/reader.h"
 #include "base/config/writer.h"
@@ -53,14 +52,7 @@ bool reads_overrides(std::span<const uint8_t> bytes) {
 
 bool reads_extends(std::span<const uint8_t> bytes) {
   const Folder folder(fs::temp_directory_path(), "weft_extends");
-  std::string_view text = text_of(bytes);
-  for (int i = 0; i < 8; ++i) {
-    constexpr std::string_view kEnd = "\n%%\n";
-    const std::string_view file = text.substr(0, text.find(kEnd));
-    std::ofstream(folder.path() / fmt::format("{}.yaml", i), std::ios::binary) << file;
-    text.remove_prefix(std::min(file.size() + kEnd.size(), text.size()));
-    if (text.empty()) break;
-  }
+  write_parts(bytes, folder.path(), {"0.yaml", "1.yaml", "2.yaml", "3.yaml", "4.yaml", "5.yaml", "6.yaml", "7.yaml"});
   return reads_job([&] { return read_config<JobConfig>((folder.path() / "0.yaml").string()); });
 }
 

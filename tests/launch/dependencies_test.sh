@@ -50,7 +50,7 @@ done
 # cmake looks for each library in the list.
 while IFS=: read -r entry _; do
   name=${entry##* }
-  case $name in C++ | CMake | Ninja | git | zstd) continue ;; esac
+  case $name in C++ | CMake | Ninja | git | zstd | dygraphs) continue ;; esac
   matches "$log" "^weft needs $name: "
 done < <(grep -E '^[a-z0-9]' launch/packages.txt)
 
@@ -79,6 +79,15 @@ matches "$log" 'WEFT_ZSTD=ON, but zstd.h is not found in /nonexistent. Install l
 configure 0 -DWEFT_ZSTD=OFF -Uzstd_ROOT
 matches "$log" 'weft: without zstd \(-DWEFT_ZSTD=OFF\)'
 configure 0 -UWEFT_ZSTD
+
+# dygraphs: the same.
+configure 0 -Ddygraphs_ROOT=/nonexistent
+matches "$log" 'weft: pages without dygraphs \(dygraph.min.js, dygraph.css or its licence is not found\)'
+configure 1 -DWEFT_PAGES=ON
+matches "$log" 'WEFT_PAGES=ON, but dygraph.min.js, dygraph.css or its licence is not found. Install libjs-dygraphs'
+configure 0 -DWEFT_PAGES=OFF -Udygraphs_ROOT
+matches "$log" 'weft: pages without dygraphs \(-DWEFT_PAGES=OFF\)'
+configure 0 -UWEFT_PAGES
 
 # CUDA: an unknown choice; a build without it; and required, but without a compiler for it.
 configure 1 -DWEFT_CUDA=perhaps

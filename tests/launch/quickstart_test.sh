@@ -29,7 +29,7 @@ expect 1 'there is no argument translate' 'quickstart.sh gpt FILE...' -- "$quick
 expect 1 'there is no file or folder missing.txt' -- "$quickstart" gpt missing.txt
 same "what the refusals left" '' "$(ls runs corpora 2>/dev/null)"
 
-expect 0 'nothing to do: step 20 of 20' 'BLEU' 'What to try next' -- env WEFT_CUDA=OFF "$quickstart"
+expect 0 'nothing to do: step 20 of 20' 'BLEU' 'wrote runs/sample-translation/report.html' 'What to try next' -- env WEFT_CUDA=OFF "$quickstart"
 matches cmake.log 'cmake --preset cpu -DWEFT_UNITY=ON -DWEFT_CUDA=OFF$'
 matches cmake.log 'cmake --build build/cpu .*--target weft$'
 

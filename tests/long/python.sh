@@ -3,13 +3,15 @@
 # Compares weft with the Python packages that others use: python.sh SCRATCH
 set -euo pipefail
 scratch=$1
-python3 -c 'import torch, transformers, peft' 2>"$scratch/why" || { tail -n 1 "$scratch/why"; exit 77; }
+python3 -c 'import torch, transformers, peft, tensorboard' 2>"$scratch/why" || { tail -n 1 "$scratch/why"; exit 77; }
 data=${WEFT_TEST_DATA:-../shared/data}
 [[ -e $data/gpt2/vocab.json ]] || { echo "$data has no gpt2/vocab.json (WEFT_TEST_DATA)"; exit 77; }
 cases=()
 [[ -z $WEFT_LONG_SHORT ]] || cases=(small)
 python3 -B tests/exchange/against_transformers.py build/cpu "${cases[@]}" --data "$data"
 echo "transformers agrees" >&3
+python3 -B tests/trainer/against_tensorboard.py build/cpu
+echo "tensorboard agrees" >&3
 [[ -z $WEFT_LONG_SHORT ]] || exit 0
 python3 -B tests/trainer/finetuning_against_peft.py build/cpu --data "$data"
 echo "peft agrees" >&3

@@ -12,7 +12,7 @@
 #include "model/layers/lora.h"
 #include "tests/support/error_of.h"
 #include "tests/trainer/fixture/small_run.h"
-#include "trainer/run/metrics.h"
+#include "trainer/run/logs/metrics.h"
 
 namespace weft {
 namespace {

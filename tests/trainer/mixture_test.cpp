@@ -8,7 +8,7 @@
 #include "parallel/local/in_process.h"
 #include "tests/support/error_of.h"
 #include "tests/trainer/fixture/small_run.h"
-#include "trainer/run/metrics.h"
+#include "trainer/run/logs/metrics.h"
 
 namespace weft {
 namespace {

@@ -6,13 +6,37 @@
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
+#include "kernels/device/devices.h"
+#include "plan/device_model.h"
+#include "plan/model_flops.h"
 
 namespace weft {
 
 using Json = nlohmann::ordered_json;
 
-Reporter::Reporter(const JobConfig& job, Context& context, Communicator& world, const RunEnd& end)
-    : job_(job), context_(context), world_(world), end_(end), progress_(world.rank() == 0) {}
+namespace {
+
+// A language model's FLOPs depend on the number of tokens alone; those of a translation model, on the lengths of its
+// sentences too, which are not counted.
+double flops_of_a_token(const JobConfig& job, int64_t parameters) {
+  return job.is_translation() ? 0 : model_flops(job, parameters, 1, 0).flops;
+}
+
+double stated_flops(const JobConfig& job, const Context& context, int ranks) {
+  if (context.device().kind != DeviceKind::Cuda) return 0;
+  return 1e9 * ranks * stated_gflops(cuda_devices().names.at(context.device().index), job.train.precision);
+}
+
+}  // namespace
+
+Reporter::Reporter(const JobConfig& job, int64_t parameters, Context& context, Communicator& world, const RunEnd& end)
+    : job_(job),
+      context_(context),
+      world_(world),
+      end_(end),
+      flops_per_token_(flops_of_a_token(job, parameters)),
+      stated_flops_(stated_flops(job, context, world.size())),
+      progress_(world.rank() == 0) {}
 
 double Reporter::Window::tokens_per_second() const { return static_cast<double>(targets) / std::max(seconds, 1e-9); }
 
@@ -21,15 +45,22 @@ void Reporter::begin(const fs::path& directory, const RunState& state, int64_t a
   tokens_.reach(static_cast<double>(state.target_tokens), step_seconds_);
   if (!is_rank0()) return;
   metrics_ = std::make_unique<MetricsLog>(directory, state.run, attempt);
+  if (job_.log.tensorboard) events_ = std::make_unique<EventFile>(directory, attempt);
   write("start", state.step, {{"max_steps", end_.max_steps}, {"provenance", provenance}});
 }
 
-void Reporter::write(const char* event, int64_t step, Json fields) {
-  if (metrics_) metrics_->write(event, step, std::move(fields));
+void Reporter::write(const char* event, int64_t step, const Json& fields) {
+  if (events_) events_->write(event, step, fields);
+  if (metrics_) metrics_->write(event, step, fields);
+}
+
+void Reporter::then(const std::function<void()>& work) {
+  if (metrics_ && work) metrics_->then(work);
 }
 
 void Reporter::finish() {
   if (metrics_) metrics_->finish();
+  if (events_) events_->finish();
 }
 
 void Reporter::stepped(const RunState& state, const StepReport& report, double learning_rate, double seconds,
@@ -70,8 +101,12 @@ void Reporter::write_train_line(const RunState& state, const StepOutcome& outcom
                {"comm_exposed_ms", 1e3 * std::ranges::max(times.exposed) / steps},
                {"peak_memory", context_.memory().use().peak},
                {"seconds_left", seconds_left}};
+  if (const double flops = window_.tokens_per_second() * flops_per_token_; flops > 0) {
+    line["flops"] = flops;
+    if (stated_flops_ > 0) line["mfu"] = flops / stated_flops_;
+  }
   if (world_.size() > 1) line.update(rank_times(times));
-  write("train", state.step, std::move(line));
+  write("train", state.step, line);
 }
 
 // If the console cannot be written to (a closed pipe, a full disk), only its own lines are lost, and metrics.jsonl gets
@@ -133,13 +168,23 @@ void Reporter::evaluated(const RunState& state, const ValidationReport& report, 
     line["pairs"] = found->pairs;
     line[metric + "_seconds"] = found->seconds;
   }
-  write("eval", state.step, std::move(line));
+  write("eval", state.step, line);
 }
 
 void Reporter::generated(const RunState& state, const Generation& generation) {
   clear();
   log_info("step {}, temperature {:g}: {} => {}", state.step, generation.temperature, generation.prompt,
            generation.text);
+  generations_.push_back(generation);
+}
+
+void Reporter::generated_all(const RunState& state) {
+  Json list = Json::array();
+  for (const Generation& made : generations_) {
+    list.push_back({{"temperature", made.temperature}, {"prompt", made.prompt}, {"text", made.text}});
+  }
+  generations_.clear();
+  if (!list.empty()) write("generations", state.step, {{"generations", std::move(list)}});
 }
 
 void Reporter::sources(const RunState& state, const std::vector<SourceReport>& sources) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <vector>
 
 #include "base/error.h"
 #include "base/progress.h"
@@ -10,18 +12,20 @@
 #include "data/batches/mixture_report.h"
 #include "generate/generations.h"
 #include "job/job.h"
-#include "trainer/run/metrics.h"
+#include "trainer/run/logs/event_file.h"
+#include "trainer/run/logs/metrics.h"
 #include "trainer/run/milestones.h"
 #include "trainer/run/validation.h"
 #include "trainer/step/training_step.h"
 
 namespace weft {
 
-// Writes rank 0's lines of metrics.jsonl and of the console, and reports ranks that are slower than the others. Every
-// rank makes the same calls.
+// Writes rank 0's lines of metrics.jsonl, of TensorBoard's file and of the console, and reports ranks that are slower
+// than the others. Every rank makes the same calls.
 class Reporter {
  public:
-  Reporter(const JobConfig& job, Context& context, Communicator& world, const RunEnd& end);
+  // `parameters`: of the whole model.
+  Reporter(const JobConfig& job, int64_t parameters, Context& context, Communicator& world, const RunEnd& end);
 
   // Opens metrics.jsonl and writes the event "start".
   void begin(const fs::path& directory, const RunState& state, int64_t attempt,
@@ -31,6 +35,8 @@ class Reporter {
   void skipped(const RunState& state, const StepOutcome& outcome, Position at);
   void evaluated(const RunState& state, const ValidationReport& report, bool better);
   void generated(const RunState& state, const Generation& generation);
+  // Ends the texts of one step.
+  void generated_all(const RunState& state);
   // Reports how often the run has gone through each dataset of a mixture. No lines if there is no mixture.
   void sources(const RunState& state, const std::vector<SourceReport>& sources);
   // Reports that the run diverged at step `from` and continues from `state`.
@@ -40,12 +46,14 @@ class Reporter {
   void save_failed(int64_t step, const DataError& error);
   // Ends the line that the console rewrites in place, so that another one can be printed.
   void clear() { progress_.clear(); }
+  // Calls `work` on rank 0, on a thread of its own, once the lines so far are written. It must be quick, and not throw.
+  void then(const std::function<void()>& work);
   // Waits until all lines of metrics.jsonl are written.
   void finish();
 
  private:
   bool is_rank0() const { return world_.rank() == 0; }
-  void write(const char* event, int64_t step, nlohmann::ordered_json fields);
+  void write(const char* event, int64_t step, const nlohmann::ordered_json& fields);
   void write_train_line(const RunState& state, const StepOutcome& outcome, double learning_rate, double seconds_left,
                         const TimesByRank& times);
   nlohmann::ordered_json rank_times(const TimesByRank& times) const;
@@ -56,7 +64,11 @@ class Reporter {
   Context& context_;
   Communicator& world_;
   RunEnd end_;
+  double flops_per_token_;               // plan/model_flops.h; 0: not counted
+  double stated_flops_;                  // FLOP/s of all ranks' devices, as their maker states; 0: not known
   std::unique_ptr<MetricsLog> metrics_;  // null on ranks other than 0
+  std::unique_ptr<EventFile> events_;    // with log.tensorboard
+  std::vector<Generation> generations_;  // of this step so far
   Progress progress_;
   Pace steps_, tokens_;      // of wall time; of the seconds of steps alone
   double step_seconds_ = 0;  // of all steps of this attempt

@@ -16,7 +16,7 @@
 #include "base/progress.h"
 #include "checkpoint/locate.h"
 #include "parallel/agree.h"
-#include "trainer/run/metrics.h"
+#include "trainer/run/logs/metrics.h"
 #include "trainer/run/run_file.h"
 
 namespace weft {

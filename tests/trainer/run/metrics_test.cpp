@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Readers of metrics.jsonl may rely on these properties, whatever has killed the writer.
-#include "trainer/run/metrics.h"
+#include "trainer/run/logs/metrics.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -126,6 +126,38 @@ TEST(Metrics, LogsOfBuildsWithoutStartLinesStillIncrease) {
   write_steps(scratch.path(), 0, {10, 20, 30, 40});
   write_steps(scratch.path(), 1, {20, 30});
   EXPECT_EQ(steps_of(read_metrics(scratch.path(), "train")), (std::vector<int64_t>{10, 20, 30}));
+}
+
+TEST(Metrics, NumbersAreReadWithoutWholeLines) {
+  const Scratch scratch;
+  {
+    MetricsLog log(scratch.path(), "run", 0);
+    for (int64_t step = 1; step <= 1000; ++step) {
+      log.write("train", step,
+                {{"loss", 0.1 * static_cast<double>(step)}, {"busy_ms", {1, step, 3}}, {"mfu", nullptr}});
+    }
+    log.write("roll_back", 990, {});
+    log.write("eval", 991, {{"loss", 7.0}});
+  }
+  for (const int threads : {1, 3}) {
+    std::vector<int64_t> steps;
+    double loss = 0, median = 0;
+    MetricsReader reader{.fields = {{"loss"}, {"busy_ms", 2}, {"mfu"}}};
+    reader.drop = [&](std::string_view event, int64_t first) {
+      if (event.empty() || event == "train") std::erase_if(steps, [=](int64_t step) { return step >= first; });
+    };
+    reader.take = [&](const MetricsLine& line) {
+      EXPECT_GT(line.time, 1.7e9);
+      EXPECT_TRUE(std::isnan(line.numbers[2]));
+      if (line.event != "train") return;
+      steps.push_back(line.step);
+      loss = line.numbers[0], median = line.numbers[1];
+    };
+    read_metrics(scratch.path(), reader, threads);
+    EXPECT_EQ(steps.size(), 990U);
+    EXPECT_EQ(loss, 0.1 * 1000);
+    EXPECT_EQ(median, 1000);
+  }
 }
 
 TEST(Metrics, ALogThatCannotBeWrittenStopsNothing) {

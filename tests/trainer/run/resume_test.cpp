@@ -9,7 +9,7 @@
 #include "job/migration.h"
 #include "tests/support/error_of.h"
 #include "tests/trainer/fixture/small_run.h"
-#include "trainer/run/metrics.h"
+#include "trainer/run/logs/metrics.h"
 #include "trainer/run/provenance.h"
 
 namespace weft {

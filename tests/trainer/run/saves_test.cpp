@@ -53,7 +53,7 @@ class RunSaves : public testing::Test {
   TrainingData data_ = open_training_data(job_, mesh_.world());
   TrainingSetup setup_{context_, mesh_, job_, vocabularies_of(data_.train->header())};
   RunDirectory directory_{run_.directory(), mesh_.world()};
-  Reporter reporter_{job_, context_, mesh_.world(), {}};
+  Reporter reporter_{job_, setup_.parameters().global_elements(), context_, mesh_.world(), {}};
   RunState state_;
   Saves saves_{job_,       setup_,
                directory_, reporter_,

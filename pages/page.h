@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "base/files.h"
+
+namespace weft {
+
+// One file of HTML that needs no other: styles and scripts are in it, it asks no network for anything, and its policy
+// (Content-Security-Policy) lets it run these scripts alone. `body` is markup; what data and models say is in it only
+// as json_block().
+std::string page_html(std::string_view body);
+
+// Writes a page atomically. DataError if the name is taken by anything else than a page that weft wrote.
+void write_page(const fs::path& file, std::string_view page);
+// DataError if write_page() would refuse this name; commands ask before they begin to work.
+void require_replaceable(const fs::path& file);
+
+}  // namespace weft

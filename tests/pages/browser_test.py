@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Opens the pages of weft report in a browser without a network, and looks at what a reader would.
+
+    browser_test.py WEFT SCRATCH [--keep FOLDER]     --keep: writes pictures of the pages there
+
+Exit status 77 if chromium, its driver, selenium or dygraphs is missing.
+"""
+
+import base64
+import json
+import math
+import pathlib
+import shutil
+import subprocess
+import sys
+
+if not (shutil.which("chromium") and shutil.which("chromedriver")):
+    print("no chromium or no chromedriver: tests/packages.txt names their packages")
+    sys.exit(77)
+sys.path.append("/usr/lib/python3/dist-packages")  # Debian's selenium, whichever python3 runs this
+try:
+    from selenium import webdriver
+    from selenium.webdriver.chrome.options import Options
+    from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.by import By
+except ImportError as error:
+    print(f"{error}: tests/packages.txt names its package")
+    sys.exit(77)
+
+weft, scratch = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
+keep = pathlib.Path(sys.argv[4]) if sys.argv[3:4] == ["--keep"] else None
+HOSTILE = "</script><img src=x onerror=\"document.title='taken'\"><!-- \u202e"
+
+
+def write_run(folder, width, attempts=2):
+    folder.mkdir(parents=True)
+    lines = []
+
+    def line(event, step, at, **fields):
+        time = f"2026-03-01T{at // 3600:02}:{at // 60 % 60:02}:{at % 60:02}Z"
+        lines.append(json.dumps({"run": "1", "attempt": 0, "event": event, "step": step, "time": time, **fields}))
+
+    line("start", 0, 0, max_steps=400)
+    for attempt, steps in enumerate([range(1, 260), range(201, 401)][:attempts]):
+        if attempt > 0:
+            line("start", 200, 2000, max_steps=400)
+        for step in steps:
+            loss = 2 + 6 * math.exp(-step * width / 9e3) + 0.05 * math.sin(7 * step)
+            line("train", step, 2 * step + 1500 * attempt, tokens=1000 * step, loss=None if step == 50 else loss, nll=loss,
+                 lr=1e-3 * min(step, 40) / 40, grad_norm=1 + 0.1 * math.sin(step), tokens_per_second=5e6 / width,
+                 step_ms=200, flops=1e12, mfu=0.4, peak_memory=2e9, comm_exposed_ms=3, data_ms=0.1,
+                 busy_ms=[170, 180, 190], data_wait_ms=[0, 0.1, 0.2], comm_wait_ms=[5, 10, 20])
+            if step % 50 == 0:
+                line("eval", step, 2 * step + 1500 * attempt, loss=loss + 0.1, bleu=step / 10, bleu_signature="x")
+                line("save", step, 2 * step + 1500 * attempt, path=HOSTILE)
+                line("generations", step, 2 * step + 1500 * attempt,
+                     generations=[{"temperature": 0.7, "prompt": HOSTILE, "text": HOSTILE}])
+    (folder / "metrics.jsonl").write_text("\n".join(lines) + "\n")
+    (folder / "job.yaml").write_text(f"name: a\nmodel: {{width: {width}}}\n")
+
+
+def check(holds, what):
+    if not holds:
+        print(f"browser_test: {what}")
+        sys.exit(1)
+
+
+class Page:
+    def __init__(self, browser, path, width=1200, dark=False):
+        self.browser, self.path = browser, path
+        emulate = browser.execute_cdp_cmd
+        emulate("Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False})
+        emulate("Emulation.setEmulatedMedia",
+                {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
+        browser.get(path.as_uri())
+
+    def run(self, script, *arguments):
+        return self.browser.execute_script(script, *arguments)
+
+    # After the next picture that the browser draws.
+    def settle(self):
+        self.browser.execute_async_script("const done = arguments[0]; requestAnimationFrame(() => setTimeout(done, 50));")
+
+    def figures(self):
+        return [figure.get_attribute("id") for figure in self.browser.find_elements(By.TAG_NAME, "figure")]
+
+    # The number of pixels of a plot's canvases that are not transparent, and how many of them have a colour.
+    def ink(self, figure):
+        self.run("document.getElementById(arguments[0]).scrollIntoView({block: 'center'})", figure)
+        self.settle()
+        return self.run("""
+            let coloured = 0;
+            for (const canvas of document.querySelectorAll(`#${arguments[0]} canvas`)) {
+              const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', {willReadFrequently: true});
+              copy.drawImage(canvas, 0, 0);
+              const pixels = copy.getImageData(0, 0, canvas.width, canvas.height).data;
+              for (let k = 0; k < pixels.length; k += 4) {
+                const spread = Math.max(pixels[k], pixels[k + 1], pixels[k + 2]) - Math.min(pixels[k], pixels[k + 1], pixels[k + 2]);
+                if (pixels[k + 3] > 100 && spread > 60) ++coloured;
+              }
+            }
+            return coloured;""", figure)
+
+    def check_console(self):
+        said = self.browser.get_log("browser")
+        check(not said, f"{self.path.name}: the console says {said}")
+
+    def picture(self, name):
+        if keep:
+            self.run("scrollTo(0, 0)")
+            self.settle()
+            self.browser.save_screenshot(str(keep / f"{name}.png"))
+
+
+def check_plots(page):
+    figures = page.figures()
+    wanted = ["loss", "score-0", "lr", "grad_norm", "tokens_per_second", "step_ms", "flops", "mfu", "peak_memory", "busy_ms",
+              "data_wait_ms", "comm_wait_ms", "data_ms", "comm_exposed_ms"]
+    check(figures == [f"plot-{name}" for name in wanted], f"the plots are {figures}")
+    for figure in figures:
+        check(page.ink(figure) > 200, f"{figure} is empty")
+
+
+# What the legend says of the point under the mouse is in the plot's table.
+def check_hover(page):
+    page.run("document.querySelector('#plot-loss').scrollIntoView({block: 'center'})")
+    page.settle()
+    drawing = page.browser.find_element(By.CSS_SELECTOR, "#plot-loss .drawing")
+    for offset in (-300, 0, 250):
+        ActionChains(page.browser).move_to_element_with_offset(drawing, offset, 0).perform()
+        page.settle()
+        place = page.browser.find_element(By.CSS_SELECTOR, "#plot-loss .place").text
+        told = [value.text for value in page.browser.find_elements(By.CSS_SELECTOR, "#plot-loss .value")]
+        check(place.startswith("step ") and told[0], f"over the loss, the legend says {place!r} {told}")
+        page.run("document.querySelector('#plot-loss details').open = true")
+        page.settle()
+        rows = page.run("return [...document.querySelectorAll('#plot-loss tbody tr')].map((row) => "
+                        "[...row.children].map((cell) => cell.textContent))")
+        row = next((row for row in rows if row[0] == place.removeprefix("step ")), None)
+        check(row is not None and row[3] == told[0], f"the legend says {told} at {place!r}, the table {row}")
+        page.run("document.querySelector('#plot-loss details').open = false")
+
+
+def check_hiding(page):
+    before = page.ink("plot-loss")
+    for chip in page.browser.find_elements(By.CSS_SELECTOR, "#plot-loss .chip"):
+        chip.click()
+    page.settle()
+    hidden = page.ink("plot-loss")
+    check(hidden < before / 4, f"{before} coloured pixels of the loss, {hidden} when all curves are hidden")
+    for chip in page.browser.find_elements(By.CSS_SELECTOR, "#plot-loss .chip"):
+        chip.click()
+    page.settle()
+    check(page.ink("plot-loss") > before / 2, "curves do not come back")
+
+
+def check_switches(page):
+    ink = "return [...document.querySelectorAll('#plot-loss .dygraph-axis-label-x')].map((label) => label.textContent).join()"
+    page.ink("plot-loss")
+    steps = page.run(ink)
+    for axis in ("tokens", "seconds", "step"):
+        page.run(f"document.querySelector('[data-axis={axis}]').click()")
+        page.settle()
+        check(page.ink("plot-loss") > 200, f"no curve over {axis}")
+        check((page.run(ink) == steps) == (axis == "step"), f"the axis of {axis} says {page.run(ink)}")
+    page.run("const slider = document.getElementById('smoothing'); slider.value = 90; slider.dispatchEvent(new Event('input'))")
+    page.settle()
+    check(page.ink("plot-loss") > 200, "no smoothed curve")
+    for box in page.browser.find_elements(By.CSS_SELECTOR, ".controls > label:nth-of-type(1) input, figure .log input"):
+        page.run("arguments[0].click()", box)
+    page.settle()
+    for figure in page.figures():
+        check(page.ink(figure) > 100, f"{figure} is empty with logarithmic axes")
+
+
+# A part that is looked at in one plot is looked at in all, until a button shows the whole again.
+def check_zoom(page):
+    last_tick = ("const labels = document.querySelectorAll('#plot-lr .dygraph-axis-label-x'); "
+                 "return labels[labels.length - 1].textContent")
+    page.ink("plot-lr")
+    whole = page.run(last_tick)
+    page.ink("plot-loss")
+    drawing = page.browser.find_element(By.CSS_SELECTOR, "#plot-loss .drawing")
+    ActionChains(page.browser).move_to_element_with_offset(drawing, -300, 0).click_and_hold().move_by_offset(200, 5).release().perform()
+    page.settle()
+    page.ink("plot-lr")
+    check(page.run(last_tick) != whole, f"the last tick is {whole} in a part too")
+    page.run("document.querySelector('.reset').click()")
+    page.settle()
+    page.ink("plot-lr")
+    check(page.run(last_tick) == whole, f"the last tick is {page.run(last_tick)} and was {whole}")
+
+
+def check_width(page):
+    wide = page.run("return document.documentElement.scrollWidth")
+    check(wide <= page.run("return innerWidth"), f"{page.path.name} is {wide} pixels wide")
+
+
+def check_paper(page):
+    made = base64.b64decode(page.browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": False})["data"])
+    check(made.startswith(b"%PDF") and len(made) > 20000, f"a print of {len(made)} bytes")
+    if keep:
+        (keep / "print.pdf").write_bytes(made)
+
+
+def check_hostile(page):
+    check("taken" not in page.browser.title, "a text of the run was run as a script")
+    check(page.run("return document.images.length") == 0, "a text of the run became an image")
+    shown = page.run("return document.querySelector('.prompt').textContent")
+    check(shown == HOSTILE.replace("\u202e", "\\u202e"), f"a prompt is shown as {shown!r}")
+
+
+def main():
+    shutil.rmtree(scratch, ignore_errors=True)
+    write_run(scratch / "one", 256)
+    write_run(scratch / "two", 64, attempts=1)
+    subprocess.run([weft, "report", scratch / "one"], check=True)
+    subprocess.run([weft, "report", scratch / "one", scratch / "two", "--out", scratch / "both.html"], check=True)
+    if '"drawing":"pictures"' in (scratch / "both.html").read_text():
+        print("weft was built without dygraphs")
+        sys.exit(77)
+    options = Options()
+    for argument in ("--headless=new", "--no-sandbox", "--hide-scrollbars", "--host-resolver-rules=MAP * ~NOTFOUND",
+                     "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    browser = webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
+    try:
+        one = Page(browser, scratch / "one" / "report.html")
+        check_plots(one)
+        check_hostile(one)
+        check_hover(one)
+        check_hiding(one)
+        one.picture("one")
+        check_zoom(one)
+        check_switches(one)
+        check_paper(one)
+        one.check_console()
+        both = Page(browser, scratch / "both.html", dark=True)
+        check_plots(both)
+        check_width(both)
+        check(both.run("return getComputedStyle(document.body).backgroundColor") == "rgb(16, 19, 21)", "dark is not dark")
+        both.picture("both-dark")
+        both.check_console()
+        phone = Page(browser, scratch / "both.html", width=390)
+        check_plots(phone)
+        check_width(phone)
+        phone.picture("phone")
+        phone.check_console()
+    finally:
+        browser.quit()
+    print("browser: all as expected")
+
+
+if __name__ == "__main__":
+    main()
