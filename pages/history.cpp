@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -13,7 +12,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr size_t kMebibyte = 1 << 20;
 constexpr size_t kPlaces = 3;  // a number of the ranks is [min, median, max]
 
@@ -57,8 +55,8 @@ void EventLines::drop_from(int64_t first) {
 
 RunHistory::RunHistory(const fs::path& directory, int threads)
     : directory_(directory),
-      began_(kNone),
-      ended_(kNone),
+      began_(kNoValue),
+      ended_(kNoValue),
       train_(kTrainNumbers.size() + kRankNumbers.size() * kPlaces) {
   std::error_code ignored;
   if (!fs::is_regular_file(directory / "metrics.jsonl", ignored)) {
@@ -100,8 +98,8 @@ const std::vector<double>& RunHistory::train_values(std::string_view name, size_
 double RunHistory::tokens_at(int64_t step) const {
   const std::vector<double>& tokens = train_values("tokens");
   const auto after = static_cast<size_t>(std::ranges::upper_bound(train_.steps(), step) - train_.steps().begin());
-  if (after == 0) return step == 0 ? 0 : kNone;
-  return after <= tokens.size() ? tokens[after - 1] : kNone;
+  if (after == 0) return step == 0 ? 0 : kNoValue;
+  return after <= tokens.size() ? tokens[after - 1] : kNoValue;
 }
 
 void RunHistory::read_job() {

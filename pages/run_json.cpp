@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 
 #include "base/config/writer.h"
@@ -16,7 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 // What bounds a page whatever a log holds: the number of marks of a kind, attempts, rows of provenance, scores, steps
 // with generations and texts of a step; bytes of a text, of what an event says, and of a name.
 constexpr size_t kMostMarks = 1000, kMostAttempts = 1000, kMostProvenance = 400, kMostScores = 16;
@@ -90,7 +88,7 @@ class Table {
 // A column that ends early has no number in the rows after that.
 std::vector<double> filled(const std::vector<double>& column, size_t rows) {
   std::vector<double> values = column;
-  if (!values.empty()) values.resize(rows, kNone);
+  if (!values.empty()) values.resize(rows, kNoValue);
   return values;
 }
 
@@ -110,7 +108,7 @@ Json train_json(const RunHistory& history, size_t bins) {
 
 double member_number(const Json& fields, const std::string& name) {
   const auto at = fields.find(name);
-  return at != fields.end() && at->is_number() ? at->get<double>() : kNone;
+  return at != fields.end() && at->is_number() ? at->get<double>() : kNoValue;
 }
 
 // A score is a number beside a signature of the same name: "bleu" and "bleu_signature".

@@ -3,21 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace weft {
-namespace {
-
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
-}  // namespace
+namespace {}  // namespace
 
 void Columns::add(const MetricsLine& line) {
   for (size_t field = 0; field < values_.size(); ++field) {
     std::vector<double>& column = values_[field];
     const double value = line.numbers[field];
     if (column.empty() && std::isnan(value)) continue;
-    column.resize(steps_.size(), kNone);  // earlier rows had none
+    column.resize(steps_.size(), kNoValue);  // earlier rows had none
     column.push_back(value);
   }
   steps_.push_back(line.step);
@@ -38,7 +33,7 @@ BinnedValues binned(const Bins& bins, std::span<const double> low, std::span<con
                     std::span<const double> high) {
   BinnedValues made;
   for (size_t bin = 0; bin < bins.size(); ++bin) {
-    double least = kNone, most = kNone, sum = 0;
+    double least = kNoValue, most = kNoValue, sum = 0;
     size_t count = 0;
     for (size_t row = bins.begin(bin); row <= bins.last(bin); ++row) {
       if (std::isfinite(low[row])) least = std::isnan(least) ? low[row] : std::min(least, low[row]);
@@ -46,7 +41,7 @@ BinnedValues binned(const Bins& bins, std::span<const double> low, std::span<con
       if (std::isfinite(middle[row])) sum += middle[row], ++count;
     }
     made.low.push_back(least);
-    made.mean.push_back(count > 0 ? sum / static_cast<double>(count) : kNone);
+    made.mean.push_back(count > 0 ? sum / static_cast<double>(count) : kNoValue);
     made.high.push_back(most);
   }
   return made;

@@ -2,12 +2,16 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
 #include "trainer/run/logs/metrics.h"
 
 namespace weft {
+
+// Where a line says no number, or one that is not finite.
+inline constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
 // The numbers of one event's lines, column by column: a log may have millions of lines, of which whole objects would
 // fill the memory.
