@@ -47,6 +47,17 @@ TEST(Parameters, ShardsReassembleToTheSameBits) {
   }
 }
 
+TEST(Parameters, TheirPrecisionIsThatOfTheirAllocation) {
+  for (const Precision precision : {Precision::Fp32, Precision::Bf16, Precision::Fp64}) {
+    Context context;
+    Mesh alone = Mesh::single();
+    ParameterRegistry registry(context, alone);
+    registry.add({.name = "w", .shape = {4}});
+    registry.allocate(precision, Purpose::Training);
+    EXPECT_EQ(registry.precision(), precision);
+  }
+}
+
 TEST(Parameters, APlacementDividesADimOnceAndLeavesTheReplicasAlone) {
   EXPECT_EQ(Placement().dim(MeshAxis::Tp), std::nullopt);
   EXPECT_EQ(sharded(MeshAxis::Tp, 2).dim(MeshAxis::Tp), 2);

@@ -64,6 +64,12 @@ TEST(CountEvaluation, TheHigherBleuIsBetterWhateverTheLoss) {
   EXPECT_EQ(state.best_score, 12.5);
 }
 
+TEST(CountEvaluation, AScoreIsThatOfTheBestStep) {
+  RunState state{.best_loss = 2.0, .best_score = 12.5, .best_step = 0};
+  EXPECT_TRUE(count_evaluation(found(1.5), ValidationMetric::Loss, state)) << "nothing was translated";
+  EXPECT_FALSE(state.best_score);
+}
+
 TEST(CountEvaluation, TheTableSaysWhetherALowerScoreIsBetter) {
   for (const MetricEntry& entry : metric_table()) {
     RunState state{.best_loss = 0.5, .best_score = 50, .best_step = 0};
