@@ -26,6 +26,17 @@ TEST(TrainingData, ADamagedShardIsRefusedByAllRanksBeforeAnythingIsWritten) {
   }
 }
 
+TEST(TrainingData, OfAnotherTaskIsRefusedBeforeAnythingIsWritten) {
+  const test::Scratch scratch;
+  test::SmallRun run(scratch);
+  run.job().task = Task::Translation;
+  Context context(Device{}, 1);
+  Mesh mesh = Mesh::single();
+  EXPECT_THAT(error_of([&] { Trainer(context, mesh, run.job()).run({}); }),
+              testing::HasSubstr("but task is translation"));
+  EXPECT_FALSE(fs::exists(run.directory()));
+}
+
 // A tokenizer of characters has no end token, so that a mask cannot tell documents apart.
 TEST(TrainingData, ADocumentMaskWithoutAnEndTokenIsRefusedBeforeAnythingIsWritten) {
   const test::Scratch scratch;
