@@ -13,7 +13,8 @@
 #   <!-- printed: REMARK -->       the block shows what a program printed: each line must occur in the output of the block
 #                                  run last; "..." in a line matches any text (times, values that differ between machines)
 #   <!-- needs: FILE... -->        the block reads these files of tests/public_data.txt as public/FILE. Where WEFT_TEST_DATA (or
-#                                  shared/data beside the sources) lacks one, neither the block nor what it printed is checked
+#                                  shared/data beside the sources) lacks one, neither the block nor what it printed is checked.
+#                                  CUDA among them: the same of a weft that is built without it
 # names.py checks the names in the text, and in blocks that are not run everywhere.
 set -euo pipefail
 weft=$1 page=$2 scratch=$3
@@ -80,10 +81,14 @@ check_printed() { # TEXT
   done <<<"$1"
 }
 
-# has_public: whether each of these files of the public test data is there.
-has_public() { # FILE...
+# has_what_it_needs: whether each of these files of the public test data is there, and CUDA if that is named.
+has_what_it_needs() { # FILE...
   local file found=0
   for file; do
+    if [[ $file == CUDA ]]; then
+      [[ -z $(weft doctor 2>&1 | sed -n '/^CUDA .*built without it/p') ]] || found=1
+      continue
+    fi
     grep -q "^[0-9a-f]* $file " "$root/tests/public_data.txt" || problem "tests/public_data.txt lists no $file"
     [[ -f $scratch/work/public/$file ]] || found=1
   done
@@ -105,9 +110,9 @@ end_of_block() { # LANGUAGE TEXT COMMENT
       ;;
     'before:'*) run_commands "${comment#before:}" "the preparation" ;;
     'needs:'*)
-      [[ $1 == sh ]] || problem "a block of '$1' reads no public files"
+      [[ $1 == sh ]] || problem "a block of '$1' needs nothing"
       # shellcheck disable=SC2086 # names of files, without spaces
-      if ! has_public ${comment#needs:}; then
+      if ! has_what_it_needs ${comment#needs:}; then
         lacking=true lacked=$((lacked + 1))
         return
       fi
@@ -161,5 +166,5 @@ done <"$page"
 $inside && problem "a block has no end"
 [[ -z $comment ]] || problem "the comment '$comment' stands above no block"
 needed=''
-((lacked == 0)) || needed=", $lacked without their public files"
+((lacked == 0)) || needed=", $lacked without what they need"
 echo "${page#"$root"/}: $ran blocks are as they say, $skipped not run$needed"

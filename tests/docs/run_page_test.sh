@@ -9,6 +9,7 @@ begin_in "$scratch"
 cat >"$scratch/weft" <<'END'
 #!/usr/bin/env bash
 echo "weft $*" >>"$WEFT_CALLS"
+[[ $1 != doctor ]] || echo "CUDA ${CUDA_IS:-}"
 [[ $1 != validate ]] || ! grep -q wrong "$2"
 END
 chmod +x "$scratch/weft"
@@ -77,7 +78,7 @@ END
 for there in false true; do
   mkdir -p "$scratch/data/gpt2" && rm -f "$scratch/data/gpt2/merges.txt"
   ! $there || echo merges >"$scratch/data/gpt2/merges.txt"
-  says='1 blocks are as they say, 0 not run, 1 without their public files'
+  says='1 blocks are as they say, 0 not run, 1 without what they need'
   ! $there || says='2 blocks are as they say, 0 not run'
   WEFT_TEST_DATA=$scratch/data page 0 "$says" <<'END'
 ```sh
@@ -95,8 +96,13 @@ END
 done
 WEFT_TEST_DATA=$scratch/data page 1 'does not print: others' <<<$'<!-- needs: gpt2/merges.txt -->
 ```sh\ncat public/gpt2/merges.txt\n```\n<!-- printed: -->\n```\nothers\n```'
+for built in 'built without it: the CPU' 'of 4 devices'; do
+  says='1 blocks are as they say, 0 not run'
+  [[ $built != *without* ]] || says='0 blocks are as they say, 0 not run, 1 without what they need'
+  CUDA_IS=$built page 0 "$says" <<<$'<!-- needs: CUDA -->\n```sh\ntrue\n```'
+done
 page 1 'tests/public_data.txt lists no gpt2/other.txt' <<<$'<!-- needs: gpt2/other.txt -->\n```sh\ntrue\n```'
-page 1 "a block of 'yaml' reads no public files" <<<$'<!-- needs: gpt2/merges.txt -->\n```yaml\nname: x\n```'
+page 1 "a block of 'yaml' needs nothing" <<<$'<!-- needs: gpt2/merges.txt -->\n```yaml\nname: x\n```'
 # shellcheck disable=SC2016 # the dollar is meant literally
 for line in one 'one (1x5)' 'two in ... s' 'aab [c] $d ^e' '... three'; do
   page 1 "the block above does not print: $line" <<<$'```sh\necho "one (1.5)"; echo "  two in 0.3 s"\n```
