@@ -103,6 +103,10 @@ class Resume : public testing::Test {
     straight_.train();
     stopped_.job() = straight_.job();
     stopped_.job().run_dir = (scratch_ / "stopped").string();
+    begin_again();
+  }
+  void begin_again() {
+    fs::remove_all(stopped_.directory());
     fs::create_directories(stopped_.directory() / "checkpoints");
     fs::copy(straight_.checkpoint(3), stopped_.checkpoint(3), fs::copy_options::recursive);
   }
@@ -149,9 +153,7 @@ TEST_F(Resume, AChangedScheduleBatchOrLengthIsRefusedAndNothingIsTouched) {
     EXPECT_EQ(list_checkpoints(stopped_.directory() / "checkpoints").size(), 1u) << key;
     stopped_.job().allow_changes = {key};
     EXPECT_EQ(stopped_.train().step, stopped_.job().train.max_steps) << key;
-    fs::remove_all(stopped_.directory());
-    fs::create_directories(stopped_.directory() / "checkpoints");
-    fs::copy(straight_.checkpoint(3), stopped_.checkpoint(3), fs::copy_options::recursive);
+    begin_again();
     stopped_.job() = kept;
   };
   expect_refused("schedule.learning_rate", [](JobConfig& job) { job.schedule.learning_rate = 2e-2; });
@@ -169,6 +171,20 @@ TEST_F(Resume, OtherBatchesContinueAfterTheSameShareOfTheEpoch) {
   EXPECT_EQ(stopped_.train().step, 4);
   const RunState state = stopped_.state_at(4);
   EXPECT_EQ(state.position, (Position{0, 7}));
+}
+
+TEST_F(Resume, ALearningRateThatChangesIsSaid) {
+  const std::string says = "the learning rate of the next step is";
+  const auto said = [&] {
+    testing::internal::CaptureStderr();
+    stopped_.train();
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(said().find(says), std::string::npos);
+  begin_again();
+  stopped_.job().schedule.learning_rate = 2e-2;
+  stopped_.job().allow_changes = {"schedule.learning_rate"};
+  EXPECT_NE(said().find(says), std::string::npos);
 }
 
 TEST_F(Resume, AFinishedRunHasNothingToDo) {
