@@ -26,7 +26,7 @@ TEST(TrainingData, ADamagedShardIsRefusedByAllRanksBeforeAnythingIsWritten) {
   }
 }
 
-TEST(TrainingData, OfAnotherTaskIsRefusedBeforeAnythingIsWritten) {
+TEST(TrainingData, DataForAnotherTaskAreRefusedBeforeAnythingIsWritten) {
   const test::Scratch scratch;
   test::SmallRun run(scratch);
   run.job().task = Task::Translation;
