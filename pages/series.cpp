@@ -5,7 +5,6 @@
 #include <cmath>
 
 namespace weft {
-namespace {}  // namespace
 
 void Columns::add(const MetricsLine& line) {
   for (size_t field = 0; field < values_.size(); ++field) {

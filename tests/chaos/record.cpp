@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A library that is preloaded into the ranks of a run (LD_PRELOAD). It records what they change below a directory, and
 // what they sync there, for tests/chaos/disk.py:
-//   WEFT_RECORD        the file that records are added to, each in one write(2) once its call has returned, in the
-//   order
-//                      in which the calls took effect
+//   WEFT_RECORD        the file that records are added to, each in one write(2) once its call has returned
 //   WEFT_RECORD_BELOW  the directory, absolute
-// A record is a head and, after it, the path, the other path of a rename or link, and what was written. Paths are
+// Records are in the order in which the calls took effect. A record is a head and, after it, the path, the other path of a rename or link, and what was written. Paths are
 // relative to the directory.
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -106,18 +104,36 @@ ssize_t wrote(int file, const void* bytes, const Write& write, const Offset& off
   return size;
 }
 
-// Records a call that succeeded, of one path or of two.
-int changed(int result, const char* call, const std::string& path, const std::string& other = "", uint64_t size = 0) {
-  if (result != 0) return result;
-  const auto inside = recorder().inside(path), target = recorder().inside(other);
-  if (inside && (other.empty() || target)) recorder().add(call, *inside, target.value_or(""), 0, nullptr, size);
+struct Change {
+  const char* call;
+  std::string path, other = "";  // of a rename or link, the new name
+  uint64_t size = 0;
+};
+
+void record(const Change& change) {
+  const auto inside = recorder().inside(change.path), target = recorder().inside(change.other);
+  if (!inside || (!change.other.empty() && !target)) return;
+  recorder().add(change.call, *inside, target.value_or(""), 0, nullptr, change.size);
+}
+
+// Makes a call, and records the change if it succeeds. Paths are named before it, while what it removes has a name.
+template <class Make>
+int changed(const Change& change, const Make& make) {
+  const Turn turn;
+  const int result = make();
+  if (result == 0) record(change);
   return result;
 }
 
-int grown(int result, int file, off64_t end) {
+template <class Make>
+int grown(int file, off64_t end, const Make& make) {
+  const Turn turn;
+  const int result = make();
   struct stat info {};
-  if (result != 0 || fstat(file, &info) != 0) return result;
-  return info.st_size == end ? changed(0, "truncate", path_of(file), "", static_cast<uint64_t>(end)) : 0;
+  if (result == 0 && fstat(file, &info) == 0 && info.st_size == end) {
+    record({"truncate", path_of(file), "", static_cast<uint64_t>(end)});
+  }
+  return result;
 }
 
 }  // namespace
@@ -153,80 +169,63 @@ ssize_t pwrite64(int file, const void* bytes, size_t size, off64_t offset) { ret
 
 int fsync(int file) {
   static const auto next = real<int (*)(int)>("fsync");
-  const Turn turn;
-  return changed(next(file), "sync", path_of(file));
+  return changed({"sync", path_of(file)}, [&] { return next(file); });
 }
 int fdatasync(int file) {
   static const auto next = real<int (*)(int)>("fdatasync");
-  const Turn turn;
-  return changed(next(file), "sync", path_of(file));
+  return changed({"sync", path_of(file)}, [&] { return next(file); });
 }
 int ftruncate(int file, off_t size) {
   static const auto next = real<int (*)(int, off_t)>("ftruncate");
-  const Turn turn;
-  return changed(next(file, size), "truncate", path_of(file), "", static_cast<uint64_t>(size));
+  return changed({"truncate", path_of(file), "", static_cast<uint64_t>(size)}, [&] { return next(file, size); });
 }
 int ftruncate64(int file, off64_t size) { return ftruncate(file, size); }
 int fallocate(int file, int mode, off_t offset, off_t size) {
   static const auto next = real<int (*)(int, int, off_t, off_t)>("fallocate");
-  const Turn turn;
-  return grown(next(file, mode, offset, size), file, offset + size);
+  return grown(file, offset + size, [&] { return next(file, mode, offset, size); });
 }
 int fallocate64(int file, int mode, off64_t offset, off64_t size) { return fallocate(file, mode, offset, size); }
 int posix_fallocate(int file, off_t offset, off_t size) {
   static const auto next = real<int (*)(int, off_t, off_t)>("posix_fallocate");
-  const Turn turn;
-  return grown(next(file, offset, size), file, offset + size);
+  return grown(file, offset + size, [&] { return next(file, offset, size); });
 }
 int posix_fallocate64(int file, off64_t offset, off64_t size) { return posix_fallocate(file, offset, size); }
 
 int mkdir(const char* path, mode_t mode) {
   static const auto next = real<int (*)(const char*, mode_t)>("mkdir");
-  const Turn turn;
-  return changed(next(path, mode), "mkdir", path);
+  return changed({"mkdir", path}, [&] { return next(path, mode); });
 }
 int mkdirat(int folder, const char* path, mode_t mode) {
   static const auto next = real<int (*)(int, const char*, mode_t)>("mkdirat");
-  const Turn turn;
-  return changed(next(folder, path, mode), "mkdir", path_at(folder, path));
+  return changed({"mkdir", path_at(folder, path)}, [&] { return next(folder, path, mode); });
 }
 int rename(const char* from, const char* to) {
   static const auto next = real<int (*)(const char*, const char*)>("rename");
-  const Turn turn;
-  return changed(next(from, to), "rename", from, to);
+  return changed({"rename", from, to}, [&] { return next(from, to); });
 }
 int renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
   static const auto next = real<int (*)(int, const char*, int, const char*, unsigned)>("renameat2");
-  const Turn turn;
-  return changed(next(from_folder, from, to_folder, to, flags), "rename", path_at(from_folder, from),
-                 path_at(to_folder, to));
+  return changed({"rename", path_at(from_folder, from), path_at(to_folder, to)}, [&] { return next(from_folder, from, to_folder, to, flags); });
 }
 int linkat(int from_folder, const char* from, int to_folder, const char* to, int flags) {
   static const auto next = real<int (*)(int, const char*, int, const char*, int)>("linkat");
-  const Turn turn;
-  return changed(next(from_folder, from, to_folder, to, flags), "link", path_at(from_folder, from),
-                 path_at(to_folder, to));
+  return changed({"link", path_at(from_folder, from), path_at(to_folder, to)}, [&] { return next(from_folder, from, to_folder, to, flags); });
 }
 int unlink(const char* path) {
   static const auto next = real<int (*)(const char*)>("unlink");
-  const Turn turn;
-  return changed(next(path), "remove", path);
+  return changed({"remove", path}, [&] { return next(path); });
 }
 int unlinkat(int folder, const char* path, int flags) {
   static const auto next = real<int (*)(int, const char*, int)>("unlinkat");
-  const Turn turn;
-  const std::string removed = path_at(folder, path);  // while the folder has a name
-  return changed(next(folder, path, flags), "remove", removed);
+  return changed({"remove", path_at(folder, path)}, [&] { return next(folder, path, flags); });
 }
 int rmdir(const char* path) {
   static const auto next = real<int (*)(const char*)>("rmdir");
-  const Turn turn;
-  return changed(next(path), "remove", path);
+  return changed({"remove", path}, [&] { return next(path); });
 }
 int remove(const char* path) {
   static const auto next = real<int (*)(const char*)>("remove");
-  const Turn turn;
-  return changed(next(path), "remove", path);
+  return changed({"remove", path}, [&] { return next(path); });
 }
 
 }  // extern "C"
