@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "base/log.h"
@@ -13,6 +14,8 @@
 
 namespace weft {
 namespace {
+
+constexpr std::string_view kStopped = "stopped by a signal or a debugger";
 
 std::string words_for(const NodeStatus::Entry& e) {
   if (e.silent()) return fmt::format("no message for {:.0f} s", e.silent_seconds());
@@ -23,7 +26,7 @@ std::string words_for(const NodeStatus::Entry& e) {
       return "waiting for a disk or file server";
     case 'T':
     case 't':
-      return "stopped by a signal or a debugger";
+      return std::string(kStopped);
     case 'Z':
     case 'X':
       return "dead";
@@ -50,8 +53,7 @@ std::string device_of(const DeviceProgress::Snapshot& device) {
 // "; stopped by a signal or a debugger: pid 4711", of processes that the same launcher has started on this node.
 std::string stopped_beside() {
   const std::vector<pid_t> stopped = stopped_children(getppid());
-  return stopped.empty() ? ""
-                         : fmt::format("; stopped by a signal or a debugger: pid {}", fmt::join(stopped, ", pid "));
+  return stopped.empty() ? "" : fmt::format("; {}: pid {}", kStopped, fmt::join(stopped, ", pid "));
 }
 
 std::string joined(const std::vector<NodeStatus::Entry>& entries) {

@@ -58,7 +58,7 @@ void WorldStatus::answer(NodeStatus& page) {
 
 void WorldStatus::tell_rank0(NodeStatus& page) {
   const int64_t now = NodeStatus::now_ns();
-  if (answered_ns_ != 0 && now - sent_ns_ < kBeat) return;
+  if (met() && now - sent_ns_ < kBeat) return;
   sent_ns_ = now;
   send(ranks_here(page), *rank0_);
 }

@@ -3,8 +3,8 @@
 // what they sync there, for tests/chaos/disk.py:
 //   WEFT_RECORD        the file that records are added to, each in one write(2) once its call has returned
 //   WEFT_RECORD_BELOW  the directory, absolute
-// Records are in the order in which the calls took effect. A record is a head and, after it, the path, the other path of a rename or link, and what was written. Paths are
-// relative to the directory.
+// Records are in the order in which the calls took effect. A record is a head and, after it, the path, the other path
+// of a rename or link, and what was written. Paths are relative to the directory.
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -205,11 +205,13 @@ int rename(const char* from, const char* to) {
 }
 int renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
   static const auto next = real<int (*)(int, const char*, int, const char*, unsigned)>("renameat2");
-  return changed({"rename", path_at(from_folder, from), path_at(to_folder, to)}, [&] { return next(from_folder, from, to_folder, to, flags); });
+  return changed({"rename", path_at(from_folder, from), path_at(to_folder, to)},
+                 [&] { return next(from_folder, from, to_folder, to, flags); });
 }
 int linkat(int from_folder, const char* from, int to_folder, const char* to, int flags) {
   static const auto next = real<int (*)(int, const char*, int, const char*, int)>("linkat");
-  return changed({"link", path_at(from_folder, from), path_at(to_folder, to)}, [&] { return next(from_folder, from, to_folder, to, flags); });
+  return changed({"link", path_at(from_folder, from), path_at(to_folder, to)},
+                 [&] { return next(from_folder, from, to_folder, to, flags); });
 }
 int unlink(const char* path) {
   static const auto next = real<int (*)(const char*)>("unlink");

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dropout of a step is a function of the seed and of the step.
 #include <gtest/gtest.h>
 
 #include <set>
