@@ -67,12 +67,14 @@ std::string name_in_the_end(std::string name) {
 }
 
 // True if a directory has a readable manifest and the files that it names. If it is unfinished, a kill came between the
-// manifest and the rename. Throws IoError if that cannot be read now.
+// manifest and the rename. Throws if that cannot be read now (IoError), or may not be (AccessError).
 bool is_complete(const fs::path& directory) {
   try {
     check_files(directory, read_checkpoint_manifest(directory));
     return true;
   } catch (const IoError&) {
+    throw;
+  } catch (const AccessError&) {
     throw;
   } catch (const DataError&) {
     return false;

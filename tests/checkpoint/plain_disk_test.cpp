@@ -2,6 +2,7 @@
 // File systems that lack what a save makes use of elsewhere (NFS, FUSE, some parallel ones), or that fail for a moment.
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -73,6 +74,23 @@ TEST(FailingDisk, NothingIsClearedThatCannotBeLookedAt) {
   EXPECT_TRUE(fs::exists(left));
   clear_unfinished(scratch.path());
   EXPECT_TRUE(fs::exists(whole));
+}
+
+TEST(FailingDisk, NothingIsClearedThatMayNotBeRead) {
+  const Scratch scratch;
+  const fs::path whole = save(scratch.path(), {1, 1}, 7, 1), left = whole.string() + ".tmp";
+  fs::rename(whole, left);
+  for (const fs::path& folder : {scratch.path(), left}) fs::permissions(folder, fs::perms::all);
+  fs::permissions(left / "manifest.json", fs::perms::none);
+  const auto result = in_child([&] {
+    if (geteuid() == 0) {
+      EXPECT_EQ(setuid(65534), 0);  // who may not read it, and might remove it
+    }
+    clear_unfinished(scratch.path());
+    return ChildResult::Passed;
+  });
+  EXPECT_EQ(result, ChildResult::Passed);
+  EXPECT_TRUE(fs::exists(left / "manifest.json"));
 }
 
 TEST(FailingDisk, AMissingFileIsNoneThatCannotBeLookedAt) {
