@@ -202,31 +202,45 @@ def judge(tree, limits, one):
     one["verdict"] = f"caught by {caught}" if caught else "survived"
 
 
+def tell_and_keep(one, breakages, kept):
+    print(f"{one['verdict']}: {one['file']}:{one['line']}: {one['kind']}", flush=True)
+    kept.write_text(json.dumps(breakages, indent=1))
+
+
 def judge_all(tree, limits, breakages, jobs, kept):
     """Judges the breakages that have no verdict, `jobs` at a time, and keeps the verdicts in a file."""
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         under_way = {pool.submit(judge, tree, limits, one): one for one in breakages if "verdict" not in one}
         for done in concurrent.futures.as_completed(under_way):
             done.result()
-            one = under_way[done]
-            print(f"{one['verdict']}: {one['file']}:{one['line']}: {one['kind']}", flush=True)
-            kept.write_text(json.dumps(breakages, indent=1))
+            tell_and_keep(under_way[done], breakages, kept)
+
+
+def first_failure(tree, regex, number):
+    """The name of the first test of CTest that fails while the breakage is active, None if all pass."""
+    done = subprocess.run(["ctest", "-R", regex, "--stop-on-failure", "--timeout", "120", "--no-tests=error"],
+                          cwd=tree / "build/cpu", env=dict(os.environ, WEFT_BREAK=str(number)), text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    failed = re.search(r"^\s*\d+ - (\S+) \(", done.stdout.partition("tests FAILED:")[2], re.MULTILINE)
+    if (done.returncode == 0) == bool(failed):
+        sys.exit(f"ctest -R '{regex}' ended with {done.returncode}:\n{done.stdout}")
+    return failed[1] if failed else None
 
 
 def judge_survivors(tree, breakages, regex, kept):
     """Runs tests of CTest for each breakage that survived and has not met them yet."""
+    if any("verdict" not in one for one in breakages):
+        sys.exit("some breakages are not judged yet: the command without --survivors comes first")
     subprocess.run(["cmake", "--build", "build/cpu"], cwd=tree, stdout=subprocess.DEVNULL, check=True)
+    if failed := first_failure(tree, regex, 0):
+        sys.exit(f"{failed} does not pass unbroken")
     for one in breakages:
         if one["verdict"] != "survived" or one.get("survived") == regex:
             continue
-        done = subprocess.run(["ctest", "-R", regex, "--stop-on-failure", "--timeout", "120"], cwd=tree / "build/cpu", text=True,
-                              env=dict(os.environ, WEFT_BREAK=str(one["number"])), stdout=subprocess.PIPE, check=False)
-        failed = re.search(r"^\s*\d+ - (\S+) \(", done.stdout.partition("tests FAILED:")[2], re.MULTILINE)
         one["survived"] = regex
-        if failed:
-            one["verdict"] = f"caught by {failed[1]}"
-        print(f"{one['verdict']}: {one['file']}:{one['line']}: {one['kind']}", flush=True)
-        kept.write_text(json.dumps(breakages, indent=1))
+        if failed := first_failure(tree, regex, one["number"]):
+            one["verdict"] = f"caught by {failed}"
+        tell_and_keep(one, breakages, kept)
 
 
 def report(breakages):
