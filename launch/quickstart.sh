@@ -49,7 +49,7 @@ stop_half_way() {
   say "Exit code $code: saved and stopped half-way, as requested (mpirun warns about it). The same command resumes the run"
 }
 
-# say_what_there_is RUN: the end of what is printed about a run; the caller adds what to try next.
+# say_what_there_is RUN: writes the page of a run and prints what there is of it; the caller adds what to try next.
 say_what_there_is() {
   $weft report "$1"
   say "Done in $((SECONDS - started)) seconds"

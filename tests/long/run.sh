@@ -20,7 +20,7 @@
 #   kills           checkpoints, while they are written: a process is killed at 400 instants, one of two ranks at 20 (3 min)
 #   chaos           600 faults in ten phases of runs on two ranks, each resumed to the same bits; then every file of a
 #                   checkpoint damaged, the power lost, a full disk, two jobs, a branch, other numbers of ranks (80 min)
-#   fuzz            libFuzzer on the parsers, ten minutes a target (110 min); needs clang++-19
+#   fuzz            libFuzzer on the parsers, ten minutes a target (115 min); needs clang++-19
 #   cuda12          weft compiled with CUDA 12.4 by clang++ 19, its kernels assembled for sm_80 and sm_90 by ptxas 12.4; no
 #                   kernel runs (25 min); fetches wheels, 0.6 GB
 #   tidy            clang-tidy 19 on every source, not only on those that changed (40 min)
