@@ -106,7 +106,7 @@ ssize_t wrote(int file, const void* bytes, const Write& write, const Offset& off
 
 struct Change {
   const char* call;
-  std::string path, other = "";  // of a rename or link, the new name
+  std::string path, other;  // of a rename or link, the new name
   uint64_t size = 0;
 };
 
