@@ -6,10 +6,11 @@
     breakages.py SCRATCH --survivors REGEX
     breakages.py SCRATCH --list
 
-A breakage leaves a statement out, negates a condition, drops a throw, or swaps two neighbouring calls. All of them are
-compiled at once, each behind a switch that the environment variable WEFT_BREAK sets when a test begins: one build
-serves them all. Those that do not compile are taken back. Each test program runs once unbroken; then, for each
-breakage, that of its own room and the others after it, until one fails, or takes longer than S times as long as it may.
+A breakage leaves a statement out, negates a condition, drops a throw, or swaps two neighbouring calls; in scripts of
+shell, the first two. All of them are in one copy, each behind a switch that the environment variable WEFT_BREAK sets
+when a test begins: one build serves them all. Those that do not compile are taken back. Each test runs once unbroken;
+then, for each breakage, that of its own room and the others after it, until one fails, or takes longer than S times as
+long as it may. A test is a program, such as base_test, or one of CTest, such as slurm.train_test (with --jobs 1).
 SCRATCH keeps the copy of the last commit and breakages.json, which is written after every breakage: the same command
 resumes. --list prints the breakages that would be made. --survivors runs the tests of CTest that REGEX names, such as
 those on ranks, for each breakage that no test program has noticed; it builds all programs before. The patches beside
@@ -53,6 +54,9 @@ NO_STATEMENT = re.compile(
     r"goto|delete|if|for|while|do|else|namespace|template|friend|public|private|protected|extern|explicit|virtual)\b")
 # A call or an assignment whose left side has no space, as a declaration has.
 STATEMENT = re.compile(r"(\+\+|--)?[\w:.>()\[\]*-]+(\s(=|[-+*/%|&^]=|<<=|>>=)\s.+)?;")
+# What begins or ends a block, and the declaration of a local name, without which a line may still say the same.
+NO_SHELL_STATEMENT = re.compile(r"$|#|[{}]|(if|then|elif|else|fi|for|while|until|do|done|case|esac|local)\b|\w+\(\)|.*(\\|[{|&(])$")
+SHELL_COMMENT = re.compile(r"\s+#\s.*")
 CONDITION = re.compile(r"(\s*(?:\} else )?if )\((.*)\) (\{|throw .*;|throw_\w+\(.*\);|return.*;|continue;|break;|[\w:.>-]+\(.*\);)")
 
 
@@ -96,7 +100,7 @@ def is_condition(text):
 
 
 def candidates(text):
-    """Yields (kind, first line, {line: new text}), where @ stands for the breakage's number."""
+    """Yields (kind, first line, {line: new text}) of C++, where @ stands for the breakage's number."""
     lines = text.split("\n")
     statements = {i for i in range(len(lines)) if is_statement(lines, i)}
     for i, line in enumerate(lines):
@@ -119,16 +123,39 @@ def candidates(text):
                 yield "negated", i, {i: f"{head}(weft_break(@) != static_cast<bool>({what})) {then}"}
 
 
+def candidates_of_shell(text):
+    """The same of a shell script: a line is left out, or the condition of an `if` negated."""
+    lines = text.split("\n")
+    for i, line in enumerate(lines):
+        indent, code = re.fullmatch(r"(\s*)(.*)", line).groups()
+        if i and re.search(r"(\\|\||&&)$", lines[i - 1]):  # a command that has begun before
+            continue
+        active = "[[ ${WEFT_BREAK:-} == @ ]]"
+        if condition := re.fullmatch(r"(if|elif) (.+?); then\b(.*)", code):
+            word, what, then = condition.groups()
+            edit = f"{indent}{word} {{ {active} && ! {{ {what}; }}; }} || {{ ! {active} && {{ {what}; }}; }}; then{then}"
+            yield "negated", i, {i: edit}
+        elif NO_SHELL_STATEMENT.match(code) is None:
+            yield "left out", i, {i: f"{indent}{active} || {{ {SHELL_COMMENT.sub('', code)}; }}"}
+
+
+def numbered(one):
+    """The lines of a breakage as they are written, with its number."""
+    return {int(at): re.sub(r"(weft_break\(|WEFT_BREAK:-\} == )@", rf"\g<1>{one['number']}", text)
+            for at, text in one["edits"].items()}
+
+
 def draw(root, folders, count, seed):
     """The breakages, numbered from 1: no line has two."""
     found = []
     for folder in folders:
         path = root / folder
-        for file in sorted(path.rglob("*.cpp")) if path.is_dir() else [path]:
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
             name = str(file.relative_to(root))
-            if "/nccl/" in name:  # the copy is built without CUDA
-                continue
-            found += [(name, *rest) for rest in candidates(file.read_text())]
+            if name.endswith((".sh", ".sbatch")):
+                found += [(name, *rest) for rest in candidates_of_shell(file.read_text())]
+            elif name.endswith(".cpp") and "/nccl/" not in name:  # the copy is built without CUDA
+                found += [(name, *rest) for rest in candidates(file.read_text())]
     random.Random(seed).shuffle(found)
     taken, drawn = set(), []
     for name, kind, line, edits in found:
@@ -147,7 +174,7 @@ def write(root, tree, breakages):
     by_file = {one["file"]: {} for one in breakages}
     for one in breakages:
         if one.get("verdict") != "not compiled":
-            by_file[one["file"]].update({int(at): text.replace("@", str(one["number"])) for at, text in one["edits"].items()})
+            by_file[one["file"]].update(numbered(one))
     for name, edits in by_file.items():
         lines = (root / name).read_text().split("\n")
         for at, text in edits.items():
@@ -161,7 +188,8 @@ def build(original, tree, breakages, tests):
     """Builds the tests; breakages in lines that the compiler refuses are taken back."""
     for _ in range(BUILDS):
         write(original, tree, breakages)
-        done = subprocess.run(["cmake", "--build", "build/cpu", "--target", *tests, "--", "-k", "0"], cwd=tree, text=True,
+        targets = [test for test in tests if "." not in test] or ["weft"]
+        done = subprocess.run(["cmake", "--build", "build/cpu", "--target", *targets, "--", "-k", "0"], cwd=tree, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         if done.returncode == 0:
             return
@@ -179,8 +207,22 @@ def build(original, tree, breakages, tests):
     sys.exit(f"the broken copy does not build: {tree.parent / 'build.log'}")
 
 
+def first_failure(tree, regex, number):
+    """The name of the first test of CTest that fails while the breakage is active, None if all pass."""
+    done = subprocess.run(["ctest", "-R", regex, "--stop-on-failure", "--timeout", "120", "--no-tests=error"],
+                          cwd=tree / "build/cpu", env=dict(os.environ, WEFT_BREAK=str(number)), text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    failed = re.search(r"^\s*\d+ - (\S+) \(", done.stdout.partition("tests FAILED:")[2], re.MULTILINE)
+    if (done.returncode == 0) == bool(failed):
+        sys.exit(f"ctest -R '{regex}' ended with {done.returncode}:\n{done.stdout}")
+    return failed[1] if failed else None
+
+
 def run(tree, test, number, seconds):
-    """Whether the test program passes while the breakage is active. What it leaves is removed."""
+    """Whether the test passes while the breakage is active: a test of CTest, which has a dot, or a test program, which
+    gets `seconds`. What a program leaves is removed."""
+    if "." in test:
+        return first_failure(tree, f"^{re.escape(test)}$", number) is None
     binary = next(path for path in (tree / "build/cpu/tests").rglob(test) if path.is_file())
     with tempfile.TemporaryDirectory(dir=tree.parent) as folder, \
             open(tree.parent / f"test-{number}.log", "w", encoding="utf-8") as log:
@@ -216,17 +258,6 @@ def judge_all(tree, limits, breakages, jobs, kept):
             tell_and_keep(under_way[done], breakages, kept)
 
 
-def first_failure(tree, regex, number):
-    """The name of the first test of CTest that fails while the breakage is active, None if all pass."""
-    done = subprocess.run(["ctest", "-R", regex, "--stop-on-failure", "--timeout", "120", "--no-tests=error"],
-                          cwd=tree / "build/cpu", env=dict(os.environ, WEFT_BREAK=str(number)), text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-    failed = re.search(r"^\s*\d+ - (\S+) \(", done.stdout.partition("tests FAILED:")[2], re.MULTILINE)
-    if (done.returncode == 0) == bool(failed):
-        sys.exit(f"ctest -R '{regex}' ended with {done.returncode}:\n{done.stdout}")
-    return failed[1] if failed else None
-
-
 def judge_survivors(tree, breakages, regex, kept):
     """Runs tests of CTest for each breakage that survived and has not met them yet."""
     if any("verdict" not in one for one in breakages):
@@ -252,8 +283,7 @@ def report(breakages):
         print(f"{counts['caught']:4} of {sum(counts.values()):4} caught  {name}")
     for one in breakages:
         if one["verdict"] == "survived":
-            text = next(iter(one["edits"].values())).strip().replace("@", str(one["number"]))
-            print(f"survived: {one['file']}:{one['line']}: {one['kind']}: {text}")
+            print(f"survived: {one['file']}:{one['line']}: {one['kind']}: {next(iter(numbered(one).values())).strip()}")
 
 
 def parse():
@@ -277,8 +307,8 @@ def main():
     root = pathlib.Path(__file__).resolve().parents[2]
     if asked.list:
         for one in draw(root, asked.folders, asked.count, asked.seed):
-            for at, text in one["edits"].items():
-                print(f"{one['file']}:{int(at) + 1}: {one['kind']}: {text.strip().replace('@', str(one['number']))}")
+            for at, text in numbered(one).items():
+                print(f"{one['file']}:{at + 1}: {one['kind']}: {text.strip()}")
         return
     asked.scratch.mkdir(parents=True, exist_ok=True)
     scratch = asked.scratch.resolve()
@@ -290,10 +320,11 @@ def main():
             copy.mkdir()
             archive = subprocess.run(["git", "-C", root, "archive", "HEAD"], stdout=subprocess.PIPE, check=True).stdout
             subprocess.run(["tar", "-x", "-C", copy], input=archive, check=True)
-        (scratch / "weft_break.h").write_text(SWITCH)
-        subprocess.run(["cmake", "--preset", "cpu", "-DWEFT_CUDA=OFF", f"-DCMAKE_CXX_FLAGS=-include {scratch}/weft_break.h"],
-                       cwd=tree, stdout=subprocess.DEVNULL, check=True)
         breakages = draw(original, asked.folders, asked.count, asked.seed)
+        (scratch / "weft_break.h").write_text(SWITCH)
+        flags = f"-include {scratch}/weft_break.h" if any(one["file"].endswith(".cpp") for one in breakages) else ""
+        subprocess.run(["cmake", "--preset", "cpu", "-DWEFT_CUDA=OFF", f"-DCMAKE_CXX_FLAGS={flags}"],
+                       cwd=tree, stdout=subprocess.DEVNULL, check=True)
     if asked.survivors:
         judge_survivors(tree, breakages, asked.survivors, kept)
         return report(breakages)
