@@ -54,8 +54,9 @@ NO_STATEMENT = re.compile(
     r"goto|delete|if|for|while|do|else|namespace|template|friend|public|private|protected|extern|explicit|virtual)\b")
 # A call or an assignment whose left side has no space, as a declaration has.
 STATEMENT = re.compile(r"(\+\+|--)?[\w:.>()\[\]*-]+(\s(=|[-+*/%|&^]=|<<=|>>=)\s.+)?;")
-# What begins or ends a block, and the declaration of a local name, without which a line may still say the same.
-NO_SHELL_STATEMENT = re.compile(r"$|#|[{}]|(if|then|elif|else|fi|for|while|until|do|done|case|esac|local)\b|\w+\(\)|.*(\\|[{|&(])$")
+# What begins or ends a block, declares a local name, without which a line may still say the same, or reads the status of
+# the line before, which the switch would change.
+NO_SHELL_STATEMENT = re.compile(r"$|#|\w+=\$\?|[{}]|(if|then|elif|else|fi|for|while|until|do|done|case|esac|local)\b|\w+\(\)|.*(\\|[{|&(])$")
 SHELL_COMMENT = re.compile(r"\s+#\s.*")
 CONDITION = re.compile(r"(\s*(?:\} else )?if )\((.*)\) (\{|throw .*;|throw_\w+\(.*\);|return.*;|continue;|break;|[\w:.>-]+\(.*\);)")
 
