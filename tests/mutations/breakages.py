@@ -56,7 +56,7 @@ NO_STATEMENT = re.compile(
 STATEMENT = re.compile(r"(\+\+|--)?[\w:.>()\[\]*-]+(\s(=|[-+*/%|&^]=|<<=|>>=)\s.+)?;")
 # What begins or ends a block, declares a local name, without which a line may still say the same, or reads the status of
 # the line before, which the switch would change.
-NO_SHELL_STATEMENT = re.compile(r"$|#|\w+=\$\?|[{}]|(if|then|elif|else|fi|for|while|until|do|done|case|esac|local)\b|\w+\(\)|.*(\\|[{|&(])$")
+NO_SHELL_STATEMENT = re.compile(r"$|#|\w+=\$\?|(exit|return)$|[{}]|(if|then|elif|else|fi|for|while|until|do|done|case|esac|local)\b|\w+\(\)|.*(\\|[{|&(])$")
 SHELL_COMMENT = re.compile(r"\s+#\s.*")
 CONDITION = re.compile(r"(\s*(?:\} else )?if )\((.*)\) (\{|throw .*;|throw_\w+\(.*\);|return.*;|continue;|break;|[\w:.>-]+\(.*\);)")
 
