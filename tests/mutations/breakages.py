@@ -3,7 +3,7 @@
 """Breaks a scratch copy of weft in many places that it draws from the code itself, and counts what tests notice.
 
     breakages.py SCRATCH [--count N] [--seed S] [--tests NAME...] [--folders FOLDER...] [--seconds S] [--jobs N]
-    breakages.py SCRATCH --survivors REGEX
+    breakages.py SCRATCH --survivors REGEX [--targets NAME...]
     breakages.py SCRATCH --list
 
 A breakage leaves a statement out, negates a condition, drops a throw, or swaps two neighbouring calls; in scripts of
@@ -13,9 +13,9 @@ then, for each breakage, that of its own room and the others after it, until one
 long as it may. A test is a program, such as base_test, or one of CTest, such as slurm.train_test (with --jobs 1).
 SCRATCH keeps the copy of the last commit and breakages.json, which is written after every breakage: the same command
 resumes. --list prints the breakages that would be made. --survivors runs the tests of CTest that REGEX names, such as
-those on ranks, for each breakage that no test program has noticed; it builds all programs before. The patches beside
-this program break promises that somebody has written down; these breakages ask what nobody has thought of, so most of
-those that no test notices are to be read, and some change nothing that matters.
+those on ranks, for each breakage that no test has noticed; it builds all programs before, or those of --targets. The
+patches beside this program break promises that somebody has written down; these breakages ask what nobody has thought
+of, so most of those that no test notices are to be read, and some change nothing that matters.
 """
 
 import argparse
@@ -259,11 +259,11 @@ def judge_all(tree, limits, breakages, jobs, kept):
             tell_and_keep(under_way[done], breakages, kept)
 
 
-def judge_survivors(tree, breakages, regex, kept):
+def judge_survivors(tree, breakages, regex, targets, kept):
     """Runs tests of CTest for each breakage that survived and has not met them yet."""
     if any("verdict" not in one for one in breakages):
         sys.exit("some breakages are not judged yet: the command without --survivors comes first")
-    subprocess.run(["cmake", "--build", "build/cpu"], cwd=tree, stdout=subprocess.DEVNULL, check=True)
+    subprocess.run(["cmake", "--build", "build/cpu", "--target", *targets], cwd=tree, stdout=subprocess.DEVNULL, check=True)
     if failed := first_failure(tree, regex, 0):
         sys.exit(f"{failed} does not pass unbroken")
     for one in breakages:
@@ -296,6 +296,7 @@ def parse():
     parser.add_argument("--folders", nargs="+", default=FOLDERS, metavar="FOLDER")
     parser.add_argument("--seconds", type=float, default=5, help="times that a test may take what it takes unbroken; 5")
     parser.add_argument("--survivors", metavar="REGEX")
+    parser.add_argument("--targets", nargs="+", default=["all"], metavar="NAME", help="what --survivors builds; all")
     parser.add_argument("--jobs", type=int, default=1, help="breakages at a time; 1")
     parser.add_argument("--list", action="store_true")
     return parser.parse_args()
@@ -327,7 +328,7 @@ def main():
         subprocess.run(["cmake", "--preset", "cpu", "-DWEFT_CUDA=OFF", f"-DCMAKE_CXX_FLAGS={flags}"],
                        cwd=tree, stdout=subprocess.DEVNULL, check=True)
     if asked.survivors:
-        judge_survivors(tree, breakages, asked.survivors, kept)
+        judge_survivors(tree, breakages, asked.survivors, asked.targets, kept)
         return report(breakages)
     build(original, tree, breakages, asked.tests)
     kept.write_text(json.dumps(breakages, indent=1))
