@@ -29,7 +29,6 @@ void BackgroundJob::start(std::function<void()> work) {
     changed_.notify_all();
   });
   ended_ = false;
-  failure_ = nullptr;
 }
 
 bool BackgroundJob::ended() const {

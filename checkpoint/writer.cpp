@@ -237,7 +237,7 @@ void CheckpointWriter::end() {
 // Waits a second at most, so that a rank that waits for others still beats. A rank whose own disk makes no progress for
 // long stops beating, so that its watchdog and those of the ranks that wait for it notice.
 void CheckpointWriter::wait_for_job() {
-  const auto poll = std::min(patience_, std::chrono::milliseconds(1000));
+  const auto poll = std::min(patience_ / 8, std::chrono::milliseconds(1000));
   if (phase_ == Phase::Committing && world_.rank() != 0) return;
   const uint64_t before = pieces_;
   if (job_.wait_for(poll) || pieces_ != before) {

@@ -236,12 +236,10 @@ bool Trainer::run_steps(const StepObserver& after_step) {
 }
 
 bool Trainer::run_steps_of(Loader& loader, const StepObserver& after_step) {
-  double waited = 0;
   while (!end_.reached(state_) && !stop_) {
+    const double before = loader.waited_seconds();
     const auto batches = next_of(loader);
-    const double data_seconds = loader.waited_seconds() - waited;
-    waited = loader.waited_seconds();
-    train_step(*batches, loader.ready(), data_seconds);
+    train_step(*batches, loader.ready(), loader.waited_seconds() - before);
     if (must_roll_back()) return false;
     if (after_step) after_step(state_.step);
     do_what_is_due();

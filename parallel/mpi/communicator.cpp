@@ -73,7 +73,6 @@ class MpiWork : public CollectiveWork {
  protected:
   void finish() override {
     check_mpi(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
-    requests_.clear();
   }
 
  private:

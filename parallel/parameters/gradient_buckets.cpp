@@ -64,7 +64,6 @@ void GradientBuckets::hold(Bucket& bucket) {
 void GradientBuckets::begin_step() {
   std::ranges::fill(contributions_, Contributions{});
   next_ = 0;
-  reducing_ = false;
   first_round_ = true;
   exposed_ = 0;
 }
@@ -105,7 +104,6 @@ void GradientBuckets::start_rest() {
     hold(*buckets_[next_]);
     for (const Parameter* p : buckets_[next_]->parameters) {
       if (!contributions(*p).any) fill(registry_.context(), gradient_of(*p), 0);
-      contributions(*p) = {.any = true};
     }
     start(*buckets_[next_]);
   }

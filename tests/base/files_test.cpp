@@ -37,6 +37,11 @@ TEST(Files, NoLinkIsFollowedWhenWriting) {
   EXPECT_EQ(read_file(scratch / "link"), "text");
 }
 
+TEST(Files, AFolderThatCannotBeSyncedIsSaid) {
+  const std::string error = error_of([] { sync_directory("/proc/self"); });  // has nothing to write
+  EXPECT_NE(error.find("fsync /proc/self: "), std::string::npos) << error;
+}
+
 TEST(Files, MissingFileNamesThePath) {
   try {
     read_file("/nonexistent/file");

@@ -79,12 +79,14 @@ TEST(CutFlat, PiecesHoldTheirElementsInOrder) {
 // On the layout that saved a checkpoint, a rank opens its own part and the part with the tensors that tp replicates.
 TEST_F(Checkpoints, EachRankLooksIntoItsOwnFile) {
   const fs::path path = save(directory_, {2, 2}, 1, 77, {}, true);
+  EXPECT_EQ(read_checkpoint_manifest(path).fingerprint, (nlohmann::ordered_json{{"dp", 2}}));
   run_in_process({2, 2}, [&](Mesh& mesh, int) {
     Context context;
     ParameterRegistry registry(context, mesh);
     declare(registry, small_buckets(true));
     const auto boxes = local_boxes(registry, std::vector<NamedBuffer>{{"moment1", registry.make_state()}});
     const auto read = Checkpoint::open(path).read(context, boxes, {}, &mesh);
+    EXPECT_GE(read.files, 1);
     EXPECT_LE(read.files, mesh.tp().rank() == 0 ? 1 : 2);
     uint64_t bytes = 0;
     for (const TensorBox& box : boxes) bytes += box.data.bytes();

@@ -57,6 +57,28 @@ TEST(Watchdog, ReportsARankThatStandsStill) {
   EXPECT_TRUE(has(report, "timeouts.step_seconds")) << report;
 }
 
+// A rank that leaves does not wait until its watchdog looks again, and one that has just come is at work.
+TEST(Watchdog, ThatLooksSeldomKeepsNobodyWaiting) {
+  const std::shared_ptr<NodeStatus> page = NodeStatus::create(2);
+  {
+    Watchdog watchdog(std::make_shared<Heartbeat>(), {.budgets = kNever, .poll_seconds = 3600});
+    watchdog.join(0, 0, page);
+    ASSERT_EQ(page->read().size(), 1U);
+    EXPECT_LT(page->read()[0].idle_seconds(), 600);
+  }
+  EXPECT_TRUE(page->read().empty());
+}
+
+TEST(Heartbeat, BeatsWhereAPhaseBeginsAndWhereItEnds) {
+  Heartbeat heartbeat;
+  const auto beats = [&] { return heartbeat.read().progress_count; };
+  {
+    const Heartbeat::Scope saving(heartbeat, RunPhase::Save);
+    EXPECT_EQ(beats(), 1U);
+  }
+  EXPECT_EQ(beats(), 2U);
+}
+
 // A checkpoint is written beside the steps, for minutes. A main thread that hangs meanwhile is reported all the same;
 // one that waits for the save is not.
 TEST(Watchdog, TheWorkOfAnotherThreadHidesNothing) {

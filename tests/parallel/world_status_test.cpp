@@ -2,11 +2,14 @@
 #include "parallel/watch/world_status.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
 #include "parallel/watch/watchdog.h"
@@ -131,6 +134,30 @@ TEST(ReplayWindow, TakesEachNumberOnceInAnyOrderOfTheLatest) {
   EXPECT_FALSE(window.take(937));
 }
 
+TEST(Ipv4Networks, OfNamesThatNoInterfaceHasThereIsNone) {
+  EXPECT_TRUE(ipv4_networks("no-such-interface").empty());
+  EXPECT_LE(ipv4_networks("no-such-interface,0.0.0.0/0").size(), ipv4_networks().size());
+}
+
+int open_descriptors() {
+  return static_cast<int>(std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}));
+}
+
+TEST(Datagrams, KeepNoSocketThatCannotBeBound) {
+  const int before = open_descriptors();
+  EXPECT_FALSE(Datagrams::at(inet_addr("192.0.2.1"))) << "an address of documentation, which no machine has";
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST(NodeStatus, KeepsNoFileThatCannotBeMapped) {
+  const int sealed = memfd_create("weft-heartbeats", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  ASSERT_EQ(fcntl(sealed, F_ADD_SEALS, F_SEAL_WRITE), 0);
+  const int before = open_descriptors();
+  EXPECT_FALSE(NodeStatus::open(getpid(), sealed, 1));
+  EXPECT_EQ(open_descriptors(), before);
+  close(sealed);
+}
+
 TEST(NodeStatus, HoldsRanksOfOtherNodes) {
   const auto page = NodeStatus::create(2);
   std::vector<NodeStatus::Entry> ranks = {rank_of(5), rank_of(6, "c")};
@@ -214,6 +241,24 @@ TEST(WorldStatus, WhatIsSentAgainIsNeitherTakenNorAnswered) {
   EXPECT_EQ(a.page->others()[0].at.step, 8);
 }
 
+// Until rank 0 answers, each look sends a message; then one each half second is enough.
+TEST(WorldStatus, WhoHasMetRank0SendsSeldom) {
+  const auto rank0 = Datagrams::at(kHere);
+  Node b(1, rank0->address(), 2);
+  const auto received = [&] {
+    int count = 0;
+    for (; rank0->receive(); ++count) continue;
+    return count;
+  };
+  for (int i = 0; i < 40; ++i) b.status->look(*b.page);
+  EXPECT_EQ(received(), 40);
+  uint64_t last = 0;
+  rank0->send(to_datagrams(kKey, 0, last, {}).at(0), b.address);
+  for (int i = 0; i < 40; ++i) b.status->look(*b.page);
+  EXPECT_TRUE(b.status->met());
+  EXPECT_LT(received(), 40);
+}
+
 // There are more ranks than a page has room for: it holds the ranks that keep others waiting.
 TEST(WorldStatus, TheNodesThatKeepOthersWaitingAreKnown) {
   constexpr int kWorld = 300;
@@ -226,7 +271,13 @@ TEST(WorldStatus, TheNodesThatKeepOthersWaitingAreKnown) {
   }
   a.page->slot(0).state.waiting = true;
   for (const std::string& bytes : datagrams_of(ranks)) others->send(bytes, a.address);
+  const auto asks = Datagrams::at(kHere);
+  uint64_t last = 0;
+  asks->send(to_datagrams(kKey, 299, last, std::vector{rank_of(299)}).at(0), a.address);
   for (Node* node : {&b, &a, &b}) node->status->look(*node->page);
+  size_t told = 0;
+  while (const auto answer = asks->receive()) told += from_datagram(answer->bytes, kKey, kWorld)->ranks.size();
+  EXPECT_EQ(told, NodeStatus::kOthers);
   for (Node* node : {&a, &b}) {
     const auto known = node->page->others();
     EXPECT_EQ(known.size(), NodeStatus::kOthers);

@@ -91,6 +91,20 @@ TEST(Stopping, TimeIsUpForAllRanksAtOnce) {
   }
 }
 
+// Before the first save a minute is left for it, twice; beyond that there is room for any time that no step has taken.
+TEST(Stopping, RoomIsLeftForAnotherStep) {
+  const Scratch scratch;
+  SmallRun run(scratch);
+  run.job().train.max_time = Duration{.seconds = 1000};
+  Context context(Device{}, 1);
+  Mesh mesh = Mesh::single();
+  Trainer trainer(context, mesh, run.job(), {},
+                  {.stop_asked = [] { return false; }, .seconds = [] { return 880 - 1e-9; }});
+  const TrainResult result = trainer.run({});
+  EXPECT_EQ(result.exit, ExitCode::Preempted);
+  EXPECT_EQ(result.step, 2);
+}
+
 TEST(Stopping, AnInterruptedEvaluationIsDoneFirstOnResume) {
   const Scratch scratch;
   SmallRun whole(scratch, "whole"), stopped(scratch, "stopped");

@@ -43,7 +43,6 @@ void Saves::begun_from(nlohmann::ordered_json init_from) {
 }
 
 void Saves::branched_from(const std::string& name) {
-  header_.provenance.erase("branch_of");
   if (!name.empty()) header_.provenance["branch_of"] = name;
 }
 

@@ -39,7 +39,9 @@ TEST(Reporter, GathersTimesOnlyForALineOfMetrics) {
     if (line.at("event") == "train") train.push_back(std::move(line));
   }
   ASSERT_EQ(train.size(), 3U);
+  EXPECT_EQ(train.back().at("seconds_left"), 0);
   for (const auto& line : train) {
+    EXPECT_TRUE(line.at("seconds_left").is_number()) << line;
     EXPECT_EQ(line.at("data_ms"), 500.0);
     const double attention = 6.0 * run.job().model.layers * run.job().model.width * run.job().batch.context_length;
     EXPECT_DOUBLE_EQ(line.at("flops"), 25 * (6 * 1000 + attention)) << "25 tokens a second";

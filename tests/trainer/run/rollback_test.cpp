@@ -130,6 +130,53 @@ TEST_F(Rollback, PassesOverWhatAStopSavedWhileItDiverged) {
   EXPECT_EQ(last_good_checkpoint(run.directory() / "checkpoints"), run.checkpoint(3).string());
 }
 
+// Step 4 is evaluated as the best and saved, though its update is skipped: the run goes back beyond it, to step 2, and
+// step 2 is the best again, which retention keeps.
+TEST_F(Rollback, TheBestOfWhatWasSetAsideIsForgotten) {
+  run.job().checkpoint.every_steps = 0, run.job().checkpoint.keep_last = 1;
+  run.job().evaluation.every_steps = 2;
+  run.job().train.max_steps = 8;
+  Context context(Device{}, 1);
+  Mesh mesh = Mesh::single();
+  Trainer trainer(context, mesh, run.job());
+  float healthy = 0;
+  int visits = 0;  // of step 4
+  trainer.run({}, [&](int64_t step) {
+    float& weight = trainer.model().parameters().find("decoder.embedding.positions")->value().data<float>()[3];
+    const auto poison = [&] { healthy = std::exchange(weight, std::numeric_limits<float>::infinity()); };
+    if (step == 4 && ++visits == 2) {  // from here on nothing is as good as step 2
+      for (float& x : trainer.model().parameters().find("decoder.embedding.tokens")->value().span<float>()) x *= 1000;
+    }
+    if (visits == 0 && step == 3) poison();
+    if (visits == 1 && step == 4) weight = healthy;
+    if (visits == 1 && step == 5) poison();
+  });
+  EXPECT_EQ(run.rollbacks(), (Rollbacks{{8, 2}}));
+  EXPECT_EQ(run.state_at(8).best_step, 2);
+  EXPECT_TRUE(has_manifest(run.checkpoint(2)));
+}
+
+// The step that a watchdog reports.
+TEST_F(Rollback, TheHeartbeatGoesBackToo) {
+  Context context(Device{}, 1);
+  Mesh mesh = Mesh::single();
+  std::vector<int64_t> seen;  // after each step, while the next one is computed
+  Trainer trainer(context, mesh, run.job(), {}, {.stop_asked = [&] {
+                    seen.push_back(mesh.heartbeat().read().step);
+                    return false;
+                  }});
+  bool poisoned = false;
+  trainer.run({}, [&](int64_t step) {
+    if (step != 4 || std::exchange(poisoned, true)) return;
+    trainer.model().parameters().find("decoder.embedding.positions")->value().data<float>()[3] =
+        std::numeric_limits<float>::infinity();
+  });
+  ASSERT_EQ(run.rollbacks(), (Rollbacks{{7, 3}}));
+  const auto last = std::ranges::find(seen, 6);
+  ASSERT_LT(last, seen.end() - 1);
+  EXPECT_EQ(*(last + 1), 3);
+}
+
 TEST_F(Rollback, WeightsThatAreNotFiniteAreNeverSaved) {
   for (const int ranks : {1, 2}) {
     fs::remove_all(run.directory());
