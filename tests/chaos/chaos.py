@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Disturbs training runs on two ranks, and checks that nothing is lost.
 
-    chaos.py WEFT FAULT_LIBRARY RECORD_LIBRARY SCRATCH [--faults N] [--seed S] [--json FILE]
+    chaos.py WEFT FAULT_LIBRARY RECORD_LIBRARY SCRATCH [--faults N | --mishaps N] [--seed S] [--json FILE]
 
 A small job runs once undisturbed. Then, for each fault, the same command runs with the library preloaded (fault.cpp)
 and is disturbed in one of ten phases; a fault that its run did not reach is not counted. What must hold then:
@@ -12,9 +12,10 @@ and is disturbed in one of ten phases; a fault that its run did not reach is not
 - the same command again begins at the newest checkpoint that was committed: no step is trained again that was saved
 - it ends with the tensors, losses and norms of the undisturbed run, bit for bit, and leaves no temporary file
 
-Without --faults: each phase once. Then other mishaps: bytes of checkpoints that change, files that are cut, a full disk,
-files that may not grow, a second job on the same directory, a branch that is killed, other numbers of ranks after each
-kill, rollbacks, and power that fails (power.py). Exit status 1 if anything was lost.
+Without --faults: each phase once. Then bytes of checkpoints that change, files that are cut, power that fails (power.py),
+rollbacks, and other mishaps: a full disk, files that may not grow, a second job on the same directory, a branch that is
+killed, other numbers of ranks after each kill. With --mishaps only these, N times each. Exit status 1 if anything was
+lost.
 """
 
 import argparse
@@ -25,7 +26,7 @@ import random
 import sys
 
 from faults import PHASES, once_each, random_faults
-from mishaps import branch, damage, full_disk, no_growth, other_ranks, rollbacks, two_jobs
+from mishaps import damage, each_mishap, rollbacks
 from power import while_preparing, while_training
 from runs import Lost, Runs
 
@@ -37,6 +38,7 @@ def main():
     parser.add_argument("record_library", type=pathlib.Path)
     parser.add_argument("scratch", type=pathlib.Path)
     parser.add_argument("--faults", type=int, default=0)
+    parser.add_argument("--mishaps", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=pathlib.Path)
     arguments = parser.parse_args()
@@ -45,29 +47,36 @@ def main():
     runs = Runs(arguments.weft.resolve(), arguments.faults_library.resolve(), arguments.record_library.resolve(),
                 arguments.scratch.resolve())
     try:
-        if arguments.faults:
-            random_faults(runs, random_, arguments.faults, found)
-            damage(runs, random_, found)
-        else:
-            once_each(runs, random_, found)
-            damage(runs, random_, found, {("rank-00001.h5", "flip")})
-        while_training(runs, random_, found, 60 if arguments.faults else 5)
-        while_preparing(runs, random_, found, 60 if arguments.faults else 3)
-        full_disk(runs, found)
-        no_growth(runs, found)
-        two_jobs(runs, found)
-        branch(runs, found)
-        other_ranks(runs, found)
-        rollbacks(runs, found, range(13, 45) if arguments.faults else (14, 27))
+        disturb(runs, random_, arguments, found)
     except Lost as lost:
         print(f"LOST: {lost}")
         return 1
     finally:
         if arguments.json:
             arguments.json.write_text(json.dumps(dict(sorted(found.items())), indent=1) + "\n")
+    if arguments.mishaps:
+        print(f"{found.total()} mishaps; nothing lost")
+        return 0
     faults = sum(count for kind, count in found.items() if kind.startswith("phase-"))
     print(f"{faults} faults in {len(PHASES)} phases, {found['missed']} more missed theirs; nothing lost")
     return 0
+
+
+def disturb(runs, random_, arguments, found):
+    if arguments.mishaps:
+        for _ in range(arguments.mishaps):
+            each_mishap(runs, random_, found)
+        return
+    if arguments.faults:
+        random_faults(runs, random_, arguments.faults, found)
+        damage(runs, random_, found)
+    else:
+        once_each(runs, random_, found)
+        damage(runs, random_, found, {("rank-00001.h5", "flip")})
+    while_training(runs, random_, found, 60 if arguments.faults else 5)
+    while_preparing(runs, random_, found, 60 if arguments.faults else 3)
+    each_mishap(runs, random_, found)
+    rollbacks(runs, found, range(13, 45) if arguments.faults else (14, 27))
 
 
 if __name__ == "__main__":

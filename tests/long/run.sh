@@ -7,7 +7,7 @@
 #   tests/long/run.sh chaos:2/4    the second of four parts of a stage that takes long
 #
 # A part takes about an Nth of the time, and may be run on another day: what it finds is added to the findings of the other
-# parts, each with its commit. These stages can be divided: seeds, nccl, cuda-mutations, mutations, chaos, fuzz, tidy.
+# parts, each with its commit. These stages can be divided: seeds, nccl, cuda-mutations, mutations, chaos, mishaps, fuzz, tidy.
 #
 #   seeds           all tests on the simulated CUDA device, each with five schedules: every byte that each kernel leaves
 #                   is the same; then whole training runs (30 min)
@@ -20,6 +20,8 @@
 #   kills           checkpoints, while they are written: a process is killed at 400 instants, one of two ranks at 20 (3 min)
 #   chaos           600 faults in ten phases of runs on two ranks, each resumed to the same bits; then every file of a
 #                   checkpoint damaged, the power lost, a full disk, two jobs, a branch, other numbers of ranks (80 min)
+#   mishaps         what else happens, each twenty times: full disks, limits, two jobs, branches, other numbers of ranks, and
+#                   on two hosts a stopped rank, a killed daemon, links that are cut or slow (40 min); needs root
 #   fuzz            libFuzzer on the parsers, ten minutes a target (115 min); needs clang++-19
 #   cuda12          weft compiled with CUDA 12.4 by clang++ 19, its kernels assembled for sm_80 and sm_90 by ptxas 12.4; no
 #                   kernel runs (25 min); fetches wheels, 0.6 GB
@@ -42,7 +44,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-all=(seeds nccl cuda-mutations mutations matrix levels kills chaos fuzz cuda12 tidy python quickstart install references dependencies mpi)
+all=(seeds nccl cuda-mutations mutations matrix levels kills chaos mishaps fuzz cuda12 tidy python quickstart install references dependencies mpi)
 case ${1:-} in
   -h | --help)
     sed -n '3,/^set/{/^set/d; s/^# \{0,1\}//; p}' "${BASH_SOURCE[0]}"

@@ -4,6 +4,7 @@
 
     breakages.py SCRATCH [--count N] [--seed S] [--tests NAME...] [--folders FOLDER...] [--seconds S] [--jobs N]
     breakages.py SCRATCH --survivors REGEX [--targets NAME...]
+    breakages.py SCRATCH --again
     breakages.py SCRATCH --list
 
 A breakage leaves a statement out, negates a condition, drops a throw, or swaps two neighbouring calls; in scripts of
@@ -13,7 +14,8 @@ then, for each breakage, that of its own room and the others after it, until one
 long as it may. A test is a program, such as base_test, or one of CTest, such as slurm.train_test (with --jobs 1).
 SCRATCH keeps the copy of the last commit and breakages.json, which is written after every breakage: the same command
 resumes. --list prints the breakages that would be made. --survivors runs the tests of CTest that REGEX names, such as
-those on ranks, for each breakage that no test has noticed; it builds all programs before, or those of --targets. The
+those on ranks, for each breakage that no test has noticed; it builds all programs before, or those of --targets.
+--again moves the copy to the last commit, whose tests may be new, and judges anew what survived. The
 patches beside this program break promises that somebody has written down; these breakages ask what nobody has thought
 of, so most of those that no test notices are to be read, and some change nothing that matters.
 """
@@ -21,16 +23,19 @@ of, so most of those that no test notices are to be read, and some change nothin
 import argparse
 import collections
 import concurrent.futures
+import filecmp
 import json
 import os
 import pathlib
-import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+
+from drawn import draw, moved, numbered
 
 FOLDERS = ("base/files.cpp", "base/files", "base/direct_file.cpp", "checkpoint", "parallel", "trainer")
 TESTS = ("base_test", "checkpoint_test", "parallel_test", "parity_test", "trainer_test")
@@ -49,132 +54,11 @@ inline bool weft_break(int number) {
 }
 """
 
-NO_STATEMENT = re.compile(
-    r"(return|throw|using|const|constexpr|auto|static|static_assert|struct|class|enum|typedef|case|default|break|continue|"
-    r"goto|delete|if|for|while|do|else|namespace|template|friend|public|private|protected|extern|explicit|virtual)\b")
-# A call or an assignment whose left side has no space, as a declaration has.
-STATEMENT = re.compile(r"(\+\+|--)?[\w:.>()\[\]*-]+(\s(=|[-+*/%|&^]=|<<=|>>=)\s.+)?;")
-# What begins or ends a block, declares a local name, without which a line may still say the same, or reads the status of
-# the line before, which the switch would change.
-NO_SHELL_STATEMENT = re.compile(r"$|#|\w+=\$\?|(exit|return)$|[{}]|(if|then|elif|else|fi|for|while|until|do|done|case|esac|local)\b|\w+\(\)|.*(\\|[{|&(])$")
-SHELL_COMMENT = re.compile(r"\s+#\s.*")
-CONDITION = re.compile(r"(\s*(?:\} else )?if )\((.*)\) (\{|throw .*;|throw_\w+\(.*\);|return.*;|continue;|break;|[\w:.>-]+\(.*\);)")
-
-
-def skeleton(text):
-    """The text without the contents of literals, brackets and template arguments; None if its brackets do not match."""
-    text = re.sub(r"'(\\.|[^'\\])'", "0", re.sub(r'"(\\.|[^"\\])*"', '""', text))
-    text = re.sub(r"(?<=\w)<[\w:, ]+>", "", text)
-    for opened, closed in ("()", "[]", "{}"):
-        if text.count(opened) != text.count(closed):
-            return None
-    before = None
-    while before != text:
-        before = text
-        text = re.sub(r"\([^()\[\]{}]+\)", "()", re.sub(r"\[[^()\[\]{}]+\]", "[]", re.sub(r"\{[^()\[\]{}]+\}", "{}", text)))
-    return text
-
-
-def begins_anew(lines, i):
-    """Whether the line before line i has ended a statement or begun a block."""
-    before = next((line.strip() for line in reversed(lines[:i]) if line.strip()), "")
-    return before.startswith("//") or re.sub(r"\s*//.*", "", before).endswith((";", "{", "}"))
-
-
-def is_call(code):
-    return skeleton(code).endswith("();")
-
-
-def is_statement(lines, i):
-    """Whether line i is one whole statement, which can be left out."""
-    text = lines[i].strip()
-    if not lines[i].startswith("  ") or "//" in text or NO_STATEMENT.match(text) or not text.endswith(";"):
-        return False
-    if not begins_anew(lines, i):
-        return False
-    bones = skeleton(text)
-    return bones is not None and STATEMENT.fullmatch(bones) is not None and re.search(r"\(\)|=|\+\+|--", bones) is not None
-
-
-def is_condition(text):
-    return not re.search(r";|^\s*(const|auto|std::optional)\b|(^|[^=!<>])=([^=]|$)", text) and skeleton(f"({text})") == "()"
-
-
-def candidates(text):
-    """Yields (kind, first line, {line: new text}) of C++, where @ stands for the breakage's number."""
-    lines = text.split("\n")
-    statements = {i for i in range(len(lines)) if is_statement(lines, i)}
-    for i, line in enumerate(lines):
-        indent = line[:len(line) - len(line.lstrip())]
-        code = line.strip()
-        if i in statements:
-            yield "left out", i, {i: f"{indent}if (!weft_break(@)) {{ {code} }}"}
-            following = lines[i + 1].strip() if i + 1 in statements else code
-            if following != code and is_call(code) and is_call(following):
-                yield "swapped", i, {i: f"{indent}if (!weft_break(@)) {{ {code} }} else {{ {following} }}",
-                                     i + 1: f"{indent}if (!weft_break(@)) {{ {following} }} else {{ {code} }}"}
-        elif re.fullmatch(r"throw [^/]*;", code) and skeleton(code) and begins_anew(lines, i):
-            yield "not thrown", i, {i: f"{indent}if (!weft_break(@)) {code}"}
-        condition = CONDITION.fullmatch(re.sub(r"\s*//.*", "", line))
-        if condition and is_condition(condition[2]):
-            head, what, then = condition.groups()
-            if then.startswith("throw"):
-                yield "not thrown", i, {i: f"{head}(({what}) && !weft_break(@)) {then}"}
-            else:
-                yield "negated", i, {i: f"{head}(weft_break(@) != static_cast<bool>({what})) {then}"}
-
-
-def candidates_of_shell(text):
-    """The same of a shell script: a line is left out, or the condition of an `if` negated."""
-    lines = text.split("\n")
-    for i, line in enumerate(lines):
-        indent, code = re.fullmatch(r"(\s*)(.*)", line).groups()
-        if i and re.search(r"(\\|\||&&)$", lines[i - 1]):  # a command that has begun before
-            continue
-        active = "[[ ${WEFT_BREAK:-} == @ ]]"
-        if condition := re.fullmatch(r"(if|elif) (.+?); then\b(.*)", code):
-            word, what, then = condition.groups()
-            edit = f"{indent}{word} {{ {active} && ! {{ {what}; }}; }} || {{ ! {active} && {{ {what}; }}; }}; then{then}"
-            yield "negated", i, {i: edit}
-        elif NO_SHELL_STATEMENT.match(code) is None:
-            yield "left out", i, {i: f"{indent}{active} || {{ {SHELL_COMMENT.sub('', code)}; }}"}
-
-
-def numbered(one):
-    """The lines of a breakage as they are written, with its number."""
-    return {int(at): re.sub(r"(weft_break\(|WEFT_BREAK:-\} == )@", rf"\g<1>{one['number']}", text)
-            for at, text in one["edits"].items()}
-
-
-def draw(root, folders, count, seed):
-    """The breakages, numbered from 1: no line has two."""
-    found = []
-    for folder in folders:
-        path = root / folder
-        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-            name = str(file.relative_to(root))
-            if name.endswith((".sh", ".sbatch")):
-                found += [(name, *rest) for rest in candidates_of_shell(file.read_text())]
-            elif name.endswith(".cpp") and "/nccl/" not in name:  # the copy is built without CUDA
-                found += [(name, *rest) for rest in candidates(file.read_text())]
-    random.Random(seed).shuffle(found)
-    taken, drawn = set(), []
-    for name, kind, line, edits in found:
-        if len(drawn) == count:
-            break
-        places = {(name, at) for at in edits}
-        if not places & taken:
-            taken |= places
-            drawn.append({"number": len(drawn) + 1, "file": name, "line": line + 1, "kind": kind,
-                          "edits": {str(at): text for at, text in edits.items()}})
-    return drawn
-
-
 def write(root, tree, breakages):
     """Writes the broken sources, where they differ from those of the last build."""
-    by_file = {one["file"]: {} for one in breakages}
+    by_file = {one["file"]: {} for one in breakages if (root / one["file"]).exists()}
     for one in breakages:
-        if one.get("verdict") != "not compiled":
+        if one.get("verdict") not in ("not compiled", "gone"):
             by_file[one["file"]].update(numbered(one))
     for name, edits in by_file.items():
         lines = (root / name).read_text().split("\n")
@@ -275,10 +159,47 @@ def judge_survivors(tree, breakages, regex, targets, kept):
         tell_and_keep(one, breakages, kept)
 
 
+def copy_commit(root, folder):
+    folder.mkdir()
+    archive = subprocess.run(["git", "-C", root, "archive", "HEAD"], stdout=subprocess.PIPE, check=True).stdout
+    subprocess.run(["tar", "-x", "-C", folder], input=archive, check=True)
+
+
+def move_on(root, scratch, breakages):
+    """Moves the copy to the last commit, whose tests may be new. What survived before has no verdict then."""
+    original, tree, new = scratch / "original", scratch / "tree", scratch / "new"
+    copy_commit(root, new)
+    for one in breakages:
+        texts = [(folder / one["file"]).read_text() if (folder / one["file"]).exists() else "" for folder in (original, new)]
+        if one["verdict"] in ("not compiled", "gone"):
+            continue
+        one.setdefault("before", one["verdict"])
+        if not moved(one, *texts):
+            one["verdict"] = "gone"
+        elif one["verdict"] == "survived":
+            del one["verdict"]
+    follow(tree, new, {one["file"] for one in breakages})
+    shutil.rmtree(original)
+    new.rename(original)
+
+
+def follow(tree, new, broken):
+    """Makes the files of the tree those of the new commit, except the broken ones, which write() writes."""
+    names = {str(path.relative_to(new)) for path in new.rglob("*") if path.is_file()}
+    for path in [path for path in tree.rglob("*") if path.is_file()]:
+        name = path.relative_to(tree)
+        if name.parts[0] != "build" and str(name) not in names:
+            path.unlink()
+    for name in names - broken:
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        if not (tree / name).exists() or not filecmp.cmp(new / name, tree / name, shallow=False):
+            shutil.copy2(new / name, tree / name)
+
+
 def report(breakages):
     by_file = collections.defaultdict(collections.Counter)
     for one in breakages:
-        if one["verdict"] != "not compiled":
+        if one["verdict"] not in ("not compiled", "gone"):
             by_file[one["file"]][one["verdict"].split()[0]] += 1
     for name, counts in sorted(by_file.items()):
         print(f"{counts['caught']:4} of {sum(counts.values()):4} caught  {name}")
@@ -295,6 +216,7 @@ def parse():
     parser.add_argument("--tests", nargs="+", default=TESTS, metavar="NAME")
     parser.add_argument("--folders", nargs="+", default=FOLDERS, metavar="FOLDER")
     parser.add_argument("--seconds", type=float, default=5, help="times that a test may take what it takes unbroken; 5")
+    parser.add_argument("--again", action="store_true", help="judge the survivors anew, with the last commit's tests")
     parser.add_argument("--survivors", metavar="REGEX")
     parser.add_argument("--targets", nargs="+", default=["all"], metavar="NAME", help="what --survivors builds; all")
     parser.add_argument("--jobs", type=int, default=1, help="breakages at a time; 1")
@@ -319,14 +241,14 @@ def main():
         breakages = json.loads(kept.read_text())
     else:
         for copy in (original, tree):
-            copy.mkdir()
-            archive = subprocess.run(["git", "-C", root, "archive", "HEAD"], stdout=subprocess.PIPE, check=True).stdout
-            subprocess.run(["tar", "-x", "-C", copy], input=archive, check=True)
+            copy_commit(root, copy)
         breakages = draw(original, asked.folders, asked.count, asked.seed)
         (scratch / "weft_break.h").write_text(SWITCH)
         flags = f"-include {scratch}/weft_break.h" if any(one["file"].endswith(".cpp") for one in breakages) else ""
         subprocess.run(["cmake", "--preset", "cpu", "-DWEFT_CUDA=OFF", f"-DCMAKE_CXX_FLAGS={flags}"],
                        cwd=tree, stdout=subprocess.DEVNULL, check=True)
+    if asked.again:
+        move_on(root, scratch, breakages)
     if asked.survivors:
         judge_survivors(tree, breakages, asked.survivors, asked.targets, kept)
         return report(breakages)
