@@ -2,13 +2,13 @@
 // File systems that lack what a save makes use of elsewhere (NFS, FUSE, some parallel ones), or that fail for a moment.
 #include <fcntl.h>
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <cerrno>
 
 #include "checkpoint/retention.h"
 #include "tests/checkpoint/fixture.h"
 #include "tests/support/error_of.h"
+#include "tests/support/modes_bind_root.h"
 #include "tests/support/refused_calls.h"
 #include "tests/support/small_disk.h"
 
@@ -80,12 +80,9 @@ TEST(FailingDisk, NothingIsClearedThatMayNotBeRead) {
   const Scratch scratch;
   const fs::path whole = save(scratch.path(), {1, 1}, 7, 1), left = whole.string() + ".tmp";
   fs::rename(whole, left);
-  for (const fs::path& folder : {scratch.path(), left}) fs::permissions(folder, fs::perms::all);
   fs::permissions(left / "manifest.json", fs::perms::none);
   const auto result = in_child([&] {
-    if (geteuid() == 0) {
-      EXPECT_EQ(setuid(65534), 0);  // who may not read it, and might remove it
-    }
+    let_modes_bind_root();
     clear_unfinished(scratch.path());
     return ChildResult::Passed;
   });

@@ -14,10 +14,11 @@ then, for each breakage, that of its own room and the others after it, until one
 long as it may. A test is a program, such as base_test, or one of CTest, such as slurm.train_test (with --jobs 1).
 SCRATCH keeps the copy of the last commit and breakages.json, which is written after every breakage: the same command
 resumes. --list prints the breakages that would be made. --survivors runs the tests of CTest that REGEX names, such as
-those on ranks, for each breakage that no test has noticed; it builds all programs before, or those of --targets.
---again moves the copy to the last commit, whose tests may be new, and judges anew what survived. The
-patches beside this program break promises that somebody has written down; these breakages ask what nobody has thought
-of, so most of those that no test notices are to be read, and some change nothing that matters.
+those on ranks, for each breakage that no test has noticed; it builds all programs before, or those of --targets. --again
+moves the copy to the commit that is the last one now, whose tests may be new, and judges anew what survived.
+
+The patches beside this program break promises that somebody has written down; these breakages ask what nobody has
+thought of, so most of those that no test notices are to be read, and some change nothing that matters.
 """
 
 import argparse
@@ -171,13 +172,15 @@ def move_on(root, scratch, breakages):
     copy_commit(root, new)
     for one in breakages:
         texts = [(folder / one["file"]).read_text() if (folder / one["file"]).exists() else "" for folder in (original, new)]
-        if one["verdict"] in ("not compiled", "gone"):
+        verdict = one.get("verdict", "not judged")
+        if verdict in ("not compiled", "gone"):
             continue
-        one.setdefault("before", one["verdict"])
+        one.setdefault("before", verdict)
         if not moved(one, *texts):
             one["verdict"] = "gone"
-        elif one["verdict"] == "survived":
+        elif verdict == "survived":
             del one["verdict"]
+            one.pop("survived", None)
     follow(tree, new, {one["file"] for one in breakages})
     shutil.rmtree(original)
     new.rename(original)

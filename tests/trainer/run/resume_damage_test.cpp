@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each rank verifies what it reads, and all ranks pass over a checkpoint that is damaged for one of them.
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
 #include "parallel/local/in_process.h"
 #include "tests/support/error_of.h"
+#include "tests/support/modes_bind_root.h"
 #include "tests/support/small_disk.h"
 #include "tests/trainer/fixture/small_run.h"
 #include "trainer/run/run_file.h"
@@ -81,15 +81,9 @@ TEST_F(ResumeDamage, ADamagedCheckpointThatWasAskedForIsRefusedByAll) {
 
 // A file that may not be read is nothing that another checkpoint replaces: the error says where it may not be read.
 TEST_F(ResumeDamage, AFileThatMayNotBeReadIsSaidWithItsRankAndHost) {
-  fs::permissions(scratch_.path(), fs::perms::all);
-  for (const auto& entry : fs::recursive_directory_iterator(scratch_.path())) {
-    fs::permissions(entry.path(), fs::perms::all);
-  }
   fs::permissions(run_.checkpoint(12) / "rank-00001.h5", fs::perms::none);
   const auto result = in_child([&] {
-    if (geteuid() == 0) {
-      EXPECT_EQ(setuid(65534), 0);
-    }
+    let_modes_bind_root();
     const std::string error = error_of<AccessError>([&] { train(); });
     EXPECT_THAT(error, AllOf(HasSubstr("rank 1 on " + host_name() + ": "), HasSubstr("rank-00001.h5")));
     return ChildResult::Passed;
