@@ -64,6 +64,8 @@ void NewDirectory::commit() {
     if (errno != ENOSYS && errno != EINVAL) throw_errno("rename " + path_.string() + " to", name_);
     take_and_replace(path_, name_);
   }
+  std::error_code ignored;
+  fs::remove(own_, ignored);  // before the sync, so that it does not come back if the power fails
   sync_directory(name_.parent_path());
 }
 

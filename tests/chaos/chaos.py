@@ -27,7 +27,7 @@ import sys
 
 from faults import PHASES, once_each, random_faults
 from mishaps import damage, each_mishap, rollbacks
-from power import while_preparing, while_training
+from power import after_commands, while_preparing, while_training
 from runs import Lost, Runs
 
 
@@ -75,6 +75,7 @@ def disturb(runs, random_, arguments, found):
         damage(runs, random_, found, {("rank-00001.h5", "flip")})
     while_training(runs, random_, found, 60 if arguments.faults else 5)
     while_preparing(runs, random_, found, 60 if arguments.faults else 3)
+    after_commands(runs, found)
     each_mishap(runs, random_, found)
     rollbacks(runs, found, range(13, 45) if arguments.faults else (14, 27))
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The power fails while a run trains or prepares, with any part of what was not synced: what it said is saved is there."""
+"""The power fails while a run trains or prepares, or after other commands, with any part of what was not synced: what was
+said to be saved is there."""
 
 import json
 import shutil
@@ -81,6 +82,24 @@ def while_preparing(runs, random_, found, count):
             raise Lost(f"{told(changes, moment, survives)}: another dataset is left than was prepared")
         found[f"power-prepare-{survives}"] += 1
         print(f"{told(changes, moment, survives)} of a preparation: the same dataset", flush=True)
+
+
+def after_commands(runs, found):
+    """The power fails once a command has ended that makes a folder, and only what it synced survives: the folder is whole."""
+    checkpoints = sorted((runs.scratch / "half" / "checkpoints").glob("step-????????"))
+    for name, words in {"exported": ["export-hf", checkpoints[-1], "exported/made"],
+                        "averaged": ["average", *checkpoints, "--out", "averaged/made"]}.items():
+        def make(before, words=words):
+            made = subprocess.run([*before, runs.weft, *words], cwd=runs.scratch, capture_output=True, text=True)
+            if made.returncode != 0:
+                raise Lost(f"weft {words[0]} ended with {made.returncode}:\n{made.stderr}")
+
+        changes = recorded(runs, name, make)
+        left = left_by(runs, changes, "nothing", None)
+        if disk.content_of(left) != disk.content_of(runs.scratch / name):
+            raise Lost(f"the power is lost after weft {words[0]}, and with it what it has made")
+        found[f"power-{words[0]}"] += 1
+        print(f"power lost after weft {words[0]}: what it made is there", flush=True)
 
 
 def told(changes, moment, survives):

@@ -199,6 +199,13 @@ int mkdirat(int folder, const char* path, mode_t mode) {
   static const auto next = real<int (*)(int, const char*, mode_t)>("mkdirat");
   return changed({"mkdir", path_at(folder, path)}, [&] { return next(folder, path, mode); });
 }
+char* mkdtemp(char* name) {
+  static const auto next = real<char* (*)(char*)>("mkdtemp");
+  const Turn turn;
+  char* made = next(name);
+  if (made) record({"mkdir", made});
+  return made;
+}
 int rename(const char* from, const char* to) {
   static const auto next = real<int (*)(const char*, const char*)>("rename");
   return changed({"rename", from, to}, [&] { return next(from, to); });
