@@ -164,8 +164,6 @@ Session::Session(const MeshLayout& replica, const std::optional<PhaseBudgets>& b
       watchdog_->tell_other_nodes(std::move(other_nodes));
       if (!watchdog_->meets_rank0_within(kMeetingTakes)) warn_of_silence();
     }
-  } else {
-    start_logging(rank_, world_size_);
   }
   if (launcher.present) warn_if_few_processors(local);
   const MeshLayout layout = layout_for(world_size_, replica);

@@ -5,6 +5,7 @@
     breakages.py SCRATCH [--count N] [--seed S] [--tests NAME...] [--folders FOLDER...] [--seconds S] [--jobs N]
     breakages.py SCRATCH --survivors REGEX [--targets NAME...]
     breakages.py SCRATCH --again
+    breakages.py SCRATCH --record FILE
     breakages.py SCRATCH --list
 
 A breakage leaves a statement out, negates a condition, drops a throw, or swaps two neighbouring calls; in scripts of
@@ -15,7 +16,8 @@ long as it may. A test is a program, such as base_test, or one of CTest, such as
 SCRATCH keeps the copy of the last commit and breakages.json, which is written after every breakage: the same command
 resumes. --list prints the breakages that would be made. --survivors runs the tests of CTest that REGEX names, such as
 those on ranks, for each breakage that no test has noticed; it builds all programs before, or those of --targets. --again
-moves the copy to the commit that is the last one now, whose tests may be new, and judges anew what survived.
+moves the copy to the commit that is the last one now, whose tests may be new, and judges anew what survived. --record
+writes how many were noticed in each file, and what survived; reasons for that, once written there by hand, stay.
 
 The patches beside this program break promises that somebody has written down; these breakages ask what nobody has
 thought of, so most of those that no test notices are to be read, and some change nothing that matters.
@@ -37,6 +39,7 @@ import tempfile
 import time
 
 from drawn import draw, moved, numbered
+from record import keep_record, report
 
 FOLDERS = ("base/files.cpp", "base/files", "base/direct_file.cpp", "checkpoint", "parallel", "trainer")
 TESTS = ("base_test", "checkpoint_test", "parallel_test", "parity_test", "trainer_test")
@@ -161,7 +164,10 @@ def judge_survivors(tree, breakages, regex, targets, kept):
 
 
 def copy_commit(root, folder):
+    """Copies the last commit, and notes which it is beside the copy."""
     folder.mkdir()
+    commit = subprocess.run(["git", "-C", root, "rev-parse", "--short=12", "HEAD"], stdout=subprocess.PIPE, check=True)
+    (folder.parent / "commit").write_bytes(commit.stdout)
     archive = subprocess.run(["git", "-C", root, "archive", "HEAD"], stdout=subprocess.PIPE, check=True).stdout
     subprocess.run(["tar", "-x", "-C", folder], input=archive, check=True)
 
@@ -199,18 +205,6 @@ def follow(tree, new, broken):
             shutil.copy2(new / name, tree / name)
 
 
-def report(breakages):
-    by_file = collections.defaultdict(collections.Counter)
-    for one in breakages:
-        if one["verdict"] not in ("not compiled", "gone"):
-            by_file[one["file"]][one["verdict"].split()[0]] += 1
-    for name, counts in sorted(by_file.items()):
-        print(f"{counts['caught']:4} of {sum(counts.values()):4} caught  {name}")
-    for one in breakages:
-        if one["verdict"] == "survived":
-            print(f"survived: {one['file']}:{one['line']}: {one['kind']}: {next(iter(numbered(one).values())).strip()}")
-
-
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("scratch", type=pathlib.Path, metavar="SCRATCH")
@@ -220,6 +214,7 @@ def parse():
     parser.add_argument("--folders", nargs="+", default=FOLDERS, metavar="FOLDER")
     parser.add_argument("--seconds", type=float, default=5, help="times that a test may take what it takes unbroken; 5")
     parser.add_argument("--again", action="store_true", help="judge the survivors anew, with the last commit's tests")
+    parser.add_argument("--record", type=pathlib.Path, metavar="FILE", help="write what was found to this file, and end")
     parser.add_argument("--survivors", metavar="REGEX")
     parser.add_argument("--targets", nargs="+", default=["all"], metavar="NAME", help="what --survivors builds; all")
     parser.add_argument("--jobs", type=int, default=1, help="breakages at a time; 1")
@@ -252,6 +247,8 @@ def main():
                        cwd=tree, stdout=subprocess.DEVNULL, check=True)
     if asked.again:
         move_on(root, scratch, breakages)
+    if asked.record:
+        return keep_record(asked.record, breakages, (scratch / "commit").read_text().strip())
     if asked.survivors:
         judge_survivors(tree, breakages, asked.survivors, asked.targets, kept)
         return report(breakages)
