@@ -21,6 +21,8 @@ std::string last_good_checkpoint(const fs::path& checkpoints) {
       last = std::max(last, {manifest.sequence, path.string()});
     } catch (const IoError&) {
       throw;
+    } catch (const AccessError&) {
+      throw;  // whoever may read it goes back no further than to it
     } catch (const DataError& error) {
       log_warning("{} is passed over: {}", path.string(), error.what());
     }

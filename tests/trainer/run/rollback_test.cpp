@@ -10,6 +10,8 @@
 
 #include "parallel/local/in_process.h"
 #include "tests/support/error_of.h"
+#include "tests/support/modes_bind_root.h"
+#include "tests/support/small_disk.h"
 #include "tests/trainer/fixture/small_run.h"
 
 namespace weft {
@@ -175,6 +177,22 @@ TEST_F(Rollback, TheHeartbeatGoesBackToo) {
   const auto last = std::ranges::find(seen, 6);
   ASSERT_LT(last, seen.end() - 1);
   EXPECT_EQ(*(last + 1), 3);
+}
+
+// The run would go back further than it must.
+TEST_F(Rollback, PassesOverNoCheckpointThatMayNotBeRead) {
+  run.job().train.max_steps = 6;
+  run.train();
+  const fs::path checkpoints = run.directory() / "checkpoints";
+  ASSERT_EQ(last_good_checkpoint(checkpoints), run.checkpoint(6).string());
+  fs::permissions(run.checkpoint(6) / "manifest.json", fs::perms::none);
+  const auto result = in_child([&] {
+    let_modes_bind_root();
+    EXPECT_NE(error_of<AccessError>([&] { last_good_checkpoint(checkpoints); }).find(run.checkpoint(6).string()),
+              std::string::npos);
+    return ChildResult::Passed;
+  });
+  EXPECT_EQ(result, ChildResult::Passed);
 }
 
 TEST_F(Rollback, WeightsThatAreNotFiniteAreNeverSaved) {
