@@ -7,6 +7,7 @@
 #include <array>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/direct_file.h"
@@ -239,8 +240,10 @@ void CheckpointWriter::end() {
 void CheckpointWriter::wait_for_job() {
   const auto poll = std::min(patience_ / 8, std::chrono::milliseconds(1000));
   if (phase_ == Phase::Committing && world_.rank() != 0) return;
-  const uint64_t before = pieces_;
-  if (job_.wait_for(poll) || pieces_ != before) {
+  const bool ended = job_.wait_for(poll);
+  // What was written since the last call counts too: the rank was with the others meanwhile.
+  const uint64_t before = std::exchange(seen_pieces_, pieces_);
+  if (ended || seen_pieces_ != before) {
     still_ = {};
   } else if ((still_ += poll) > patience_) {
     job_.wait();

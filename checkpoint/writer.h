@@ -92,6 +92,7 @@ class CheckpointWriter {
   SavedCheckpoint saved_;  // set on rank 0 once the checkpoint is committed
   std::atomic<bool> cancelled_{false};
   std::atomic<uint64_t> pieces_{0};  // pieces written by the job so far
+  uint64_t seen_pieces_ = 0;         // when finish() looked last
   const std::chrono::milliseconds patience_;
   std::chrono::milliseconds still_{0};  // for which finish() has seen no new piece
   BackgroundJob job_;                   // destroyed first

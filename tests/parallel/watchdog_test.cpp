@@ -65,6 +65,7 @@ TEST(Watchdog, ThatLooksSeldomKeepsNobodyWaiting) {
     watchdog.join(0, 0, page);
     ASSERT_EQ(page->read().size(), 1U);
     EXPECT_LT(page->read()[0].idle_seconds(), 600);
+    std::this_thread::sleep_for(milliseconds(100));  // by then it waits
   }
   EXPECT_TRUE(page->read().empty());
 }

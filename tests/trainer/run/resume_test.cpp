@@ -187,6 +187,17 @@ TEST_F(Resume, ALearningRateThatChangesIsSaid) {
   EXPECT_NE(said().find(says), std::string::npos);
 }
 
+// Neither the job nor what it may change says why: the warning does.
+TEST_F(Resume, ALearningRateThatChangesWithoutAChangedJobIsAWarning) {
+  CheckpointManifest manifest = read_checkpoint_manifest(stopped_.checkpoint(3));
+  auto& rate = manifest.state.at("next_learning_rate");
+  rate = 2 * rate.get<double>();
+  write_file_atomically(stopped_.checkpoint(3) / kCheckpointManifest, checkpoint_manifest_text(manifest));
+  testing::internal::CaptureStderr();
+  stopped_.train();
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("though its settings are the same"), std::string::npos);
+}
+
 TEST_F(Resume, AFinishedRunHasNothingToDo) {
   const auto before = fs::last_write_time(straight_.directory() / "job.yaml");
   testing::internal::CaptureStderr();
