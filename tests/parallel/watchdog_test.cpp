@@ -70,6 +70,14 @@ TEST(Watchdog, ThatLooksSeldomKeepsNobodyWaiting) {
   EXPECT_TRUE(page->read().empty());
 }
 
+TEST(Heartbeat, TakesItsDeviceWithItToOtherMemory) {
+  Heartbeat heartbeat;
+  heartbeat.device().compute_on(2);
+  const auto elsewhere = std::make_shared<Heartbeat::State>();
+  heartbeat.move_to(*elsewhere, elsewhere);
+  EXPECT_EQ(Heartbeat::read(*elsewhere).device.device, 2);
+}
+
 TEST(Heartbeat, BeatsWhereAPhaseBeginsAndWhereItEnds) {
   Heartbeat heartbeat;
   const auto beats = [&] { return heartbeat.read().progress_count; };
