@@ -90,7 +90,7 @@ AttentionMaps attention_maps(const LoadedModel& loaded, const std::vector<int32_
                              const std::vector<int32_t>& text, int64_t most_weights) {
   Transformer& model = *loaded.model;
   const bool translation = loaded.job.is_translation();
-  require<InternalError>(model.parameters().mesh().world().size() == 1, "attention maps on several ranks");
+  require<InternalError>(model.parameters().mesh().tp().size() == 1, "attention maps of a part of the heads");
   if (translation) check_fits(loaded, "source", source.size());
   check_fits(loaded, translation ? "translation, with its start token," : "text", text.size());
   check_weights(model.config(), std::ssize(source), std::ssize(text), most_weights);

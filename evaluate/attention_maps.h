@@ -49,12 +49,10 @@ struct AttentionMaps {
   std::vector<AttentionMap> maps;  // the encoder's layers, the decoder's, and those between them
 };
 
-// The numbers that all maps of one text may have together: 256 MiB of them.
-inline constexpr int64_t kMostAttentionWeights = int64_t{1} << 26;
-
 // Runs a model once over these tokens: `source` is empty for a language model. DataError if they do not fit the model's
-// positions, or if their maps would have more than `most_weights`. For one process, which holds all heads.
+// positions, or if their maps would have more than `most_weights`. Where the model's axis tp has one rank, which
+// holds all heads.
 AttentionMaps attention_maps(const LoadedModel& loaded, const std::vector<int32_t>& source,
-                             const std::vector<int32_t>& text, int64_t most_weights = kMostAttentionWeights);
+                             const std::vector<int32_t>& text, int64_t most_weights);
 
 }  // namespace weft
