@@ -71,9 +71,9 @@ void check_weights(const TransformerConfig& config, int64_t source, int64_t text
   const int64_t pairs =
       config.encoder_layers * source * source + config.layers * (text * text + (source > 0 ? text * source : 0));
   if (config.heads * pairs <= most) return;
-  throw DataError(fmt::format("{} attention weights of {} tokens, all layers and heads; at most {} can be kept",
-                              config.heads * pairs, source + text, most),
-                  "shorten the text: their number grows with the square of its length");
+  throw DataError(fmt::format("{} tokens have {} attention weights in all layers and heads; at most {} can be written",
+                              source + text, config.heads * pairs, most),
+                  "shorten the text, or write HDF5 alone (--out FILE.h5), which may have more of them");
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ function chosenData() {
 const place = make('span', 'place');
 const title = make('span', 'title');
 const values = make('div');
+const note = make('p', 'note');
 const matrix = new HeatMap(tell), lines = new LinkPicture(tell);
 const drawing = make('div', 'attention');
 
@@ -63,6 +64,9 @@ function update() {
   const head = state.head === 'mean' ? 'mean of the heads' : `head ${state.head}`;
   title.textContent = `${kindNames[state.kind]}, layer ${state.layer}, ${head}`;
   place.textContent = '';
+  note.textContent = 'The more ink, the more weight: its square root. ' +
+    (picture === matrix ? 'A row is a token that looks, a column one that is looked at.'
+                        : 'On the left the tokens that look, on the right those that are looked at.');
   drawing.replaceChildren(picture.element);
   picture.show(data);
   values.replaceChildren(folded('values', valueTable, 'values'));
@@ -165,9 +169,7 @@ function build() {
   if (alignment && alignment.words.length > 0) page.append(alignmentSection());
   const controls = make('nav', 'controls', kinds.length > 1 ? buttons('kind', kinds.map((kind) => [kind, kindNames[kind]])) : null,
                         selectOf('layer'), selectOf('head'), buttons('view', [['matrix', 'matrix'], ['lines', 'lines']]));
-  const figure = make('figure', 'wide', make('figcaption', '', title, place), drawing,
-                      make('p', 'note', 'The more ink, the more weight: its square root. A row is a token that looks, ' +
-                                        'a column one that is looked at.'), values);
+  const figure = make('figure', 'wide', make('figcaption', '', title, place), drawing, note, values);
   figure.id = 'plot-attention';
   page.append(section('Weights', controls, figure));
   page.append(section('Entropy of each head, nats', ...kinds.map(entropies)));
