@@ -64,4 +64,17 @@ std::vector<std::vector<std::string>> ParallelLines::next(int64_t most) {
   return batch;
 }
 
+LineReader line_reader(const std::string& input, const std::string& prefixes, int64_t most) {
+  using Paths = std::vector<std::string>;
+  const Paths paths = prefixes.empty() ? Paths{input} : Paths{input, prefixes};
+  return [paths, most, files = std::shared_ptr<ParallelLines>(), first = int64_t{0}]() mutable {
+    if (!files) files = std::make_shared<ParallelLines>(paths);
+    auto lines = files->next(most);
+    LineBatch batch{.first = first, .lines = std::move(lines[0])};
+    if (lines.size() > 1) batch.prefixes = std::move(lines[1]);
+    first += std::ssize(batch.lines);
+    return batch;
+  };
+}
+
 }  // namespace weft

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "data/text/text_input.h"
+#include "generate/line_translation.h"
 
 namespace weft {
 
@@ -37,5 +38,9 @@ class ParallelLines {
 
   std::vector<LineFile> files_;
 };
+
+// The lines of a file, with those of another as their prefixes if it has a name, at most `most` at a time. The files
+// are opened when the first line is asked for, since an error is then thrown on every rank.
+LineReader line_reader(const std::string& input, const std::string& prefixes, int64_t most);
 
 }  // namespace weft

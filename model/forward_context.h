@@ -9,6 +9,16 @@ namespace weft {
 
 class KeyValueCache;
 class PackedWeights;
+struct AttentionForward;
+
+// Looks at attention where it happens. Layers call it when an attention of a pass without backward has run: in the
+// order of the layers, and in a decoder's layer for the text itself before the source (args.q). The tensors of `args`
+// live as long as the call.
+class AttentionObserver {
+ public:
+  virtual ~AttentionObserver() = default;
+  virtual void attended(int layer, const AttentionForward& args) = 0;
+};
 
 // Everything that layers share during one forward pass.
 struct ForwardContext {
@@ -20,6 +30,7 @@ struct ForwardContext {
   bool batch_invariant = false;
   PackedWeights* packed = nullptr;  // null: products read the weights as they are
   Recompute recompute = Recompute::None;
+  AttentionObserver* observer = nullptr;  // null: nobody looks
 
   Context& context() const { return tape.context(); }
   // Returns the dropout of a site (LayerScope::dropout_id), inactive outside training. `rows` are the rows of the

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes OUTPUT, a C++ source that defines weft::page_assets() (pages/assets.h), from files: STYLE, SCRIPTS (our own, in
-# their order, which become one function), and DYGRAPHS_STYLE, DYGRAPHS_SCRIPT and DYGRAPHS_LICENCE, which may be empty.
+# Writes OUTPUT, a C++ source that defines weft::page_assets() (pages/assets.h), from files: STYLE; of each page of PAGES,
+# the scripts in the list of its name (in their order, they become one function); and DYGRAPHS_STYLE, DYGRAPHS_SCRIPT and
+# DYGRAPHS_LICENCE, which may be empty.
 # Run by the build with cmake -P.
 cmake_minimum_required(VERSION 3.22)
 
@@ -25,16 +26,18 @@ function(check_text text name)
   endif()
 endfunction()
 
-set(script "(() => {\n'use strict';\n")
-foreach(file ${SCRIPTS})
-  file(READ ${file} text)
-  string(APPEND script "${text}")
-endforeach()
-string(APPEND script "})();\n")
-check_text("${script}" "pages/*.js")
-file(WRITE ${OUTPUT}.script "${script}")
 add_asset(style ${STYLE})
-add_asset(script ${OUTPUT}.script)
+foreach(page ${PAGES})
+  set(script "(() => {\n'use strict';\n")
+  foreach(file ${${page}})
+    file(READ ${file} text)
+    string(APPEND script "${text}")
+  endforeach()
+  string(APPEND script "})();\n")
+  check_text("${script}" "pages/*.js")
+  file(WRITE ${OUTPUT}.${page} "${script}")
+  add_asset(${page} ${OUTPUT}.${page})
+endforeach()
 
 if(DYGRAPHS_SCRIPT)
   # Browsers would look for the source map.

@@ -15,10 +15,6 @@ function marksOf(run) {
   return run.marks.filter((mark, k) => markKinds[mark.kind] && k !== first);
 }
 
-function css(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-}
-
 // Draws the marks of these kinds below the curves.
 function drawMarks(context, area, graph, runs, axis, shown) {
   const {member, scale} = axes[axis];

@@ -2,6 +2,7 @@
 #include "pages/page.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/error.h"
 #include "pages/assets.h"
@@ -30,10 +31,19 @@ std::string base64_of_hex(std::string_view hex) {
   return text;
 }
 
+// The scripts of a page, in their order.
+std::vector<Asset> scripts_of(PageKind kind) {
+  const PageAssets& assets = page_assets();
+  if (kind == PageKind::Attention) return {assets.attention};
+  if (!has_dygraphs()) return {assets.report};
+  return {assets.dygraphs_script, assets.report};
+}
+
 // Scripts run by their checksums alone. Styles may be set by scripts, and no style can load anything.
-std::string policy(const PageAssets& assets) {
-  std::string scripts = fmt::format("'sha256-{}'", base64_of_hex(assets.script.sha256));
-  if (has_dygraphs()) scripts += fmt::format(" 'sha256-{}'", base64_of_hex(assets.dygraphs_script.sha256));
+std::string policy(const std::vector<Asset>& allowed) {
+  std::string scripts;
+  for (const Asset& script : allowed)
+    scripts += fmt::format("{}'sha256-{}'", scripts.empty() ? "" : " ", base64_of_hex(script.sha256));
   return fmt::format(
       "default-src 'none'; script-src {}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'", scripts);
 }
@@ -53,16 +63,20 @@ std::string as_text(std::string_view text) {
   return html;
 }
 
-std::string foot(const PageAssets& assets) {
+std::string foot(bool has_curves) {
   std::string html = fmt::format("<footer>\n<details><summary>Licences</summary>\n<pre>{}</pre>\n", kLicence);
-  if (has_dygraphs()) html += fmt::format("<h3>dygraphs</h3>\n<pre>{}</pre>\n", as_text(assets.dygraphs_licence.text));
+  if (has_curves) {
+    html += fmt::format("<h3>dygraphs</h3>\n<pre>{}</pre>\n", as_text(page_assets().dygraphs_licence.text));
+  }
   return html + "</details>\n</footer>\n";
 }
 
 }  // namespace
 
-std::string page_html(std::string_view body) {
+std::string page_html(PageKind kind, std::string_view body) {
   const PageAssets& assets = page_assets();
+  const std::vector<Asset> scripts = scripts_of(kind);
+  const bool has_curves = kind == PageKind::Report && has_dygraphs();
   std::string html(kBegin);
   html += fmt::format(
       "<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -70,12 +84,13 @@ std::string page_html(std::string_view body) {
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n<title>weft</title>\n"
       "<style>{}</style>\n<style>{}</style>\n</head>\n<body>\n",
-      policy(assets), assets.dygraphs_style.text, assets.style.text);
+      policy(scripts), has_curves ? assets.dygraphs_style.text : "", assets.style.text);
+  html += "<noscript><p>This page shows its numbers by scripts.</p></noscript>\n";
   html += body;
-  html += foot(assets);
-  if (has_dygraphs()) html += fmt::format("<script>{}</script>\n", assets.dygraphs_script.text);
-  html += fmt::format("<script>{}</script>\n</body>\n</html>\n", assets.script.text);
-  return html;
+  html += "<main id=\"page\"></main>\n";
+  html += foot(has_curves);
+  for (const Asset& script : scripts) html += fmt::format("<script>{}</script>\n", script.text);
+  return html + "</body>\n</html>\n";
 }
 
 void require_replaceable(const fs::path& file) {

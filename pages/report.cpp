@@ -52,7 +52,7 @@ std::string report_page(const std::vector<fs::path>& runs, const ReportOptions& 
     made.push_back(run_json(histories.back(), names[k], bins_of(runs.size())));
   }
   const std::vector<Plot> plots = plots_of(made);
-  std::string body = "<noscript><p>This page shows its numbers by scripts.</p></noscript>\n<main id=\"page\"></main>\n";
+  std::string body;
   if (options.drawing == Drawing::Pictures) {
     body += "<div id=\"pictures\" hidden>\n";
     for (const Plot& plot : plots) body += picture(plot, made);
@@ -63,7 +63,7 @@ std::string report_page(const std::vector<fs::path>& runs, const ReportOptions& 
                                 {"plots", plots_json(plots)},
                                 {"differences", job_differences(histories)}});
   for (size_t k = 0; k < made.size(); ++k) body += json_block(fmt::format("run-{}", k), made[k]);
-  return page_html(body);
+  return page_html(PageKind::Report, body);
 }
 
 }  // namespace weft

@@ -56,14 +56,6 @@ function axisSwitch() {
   return group;
 }
 
-function checkbox(text, checked, change) {
-  const box = make('input');
-  box.type = 'checkbox';
-  box.checked = checked;
-  box.addEventListener('change', () => change(box.checked));
-  return make('label', '', box, ' ', text);
-}
-
 function smoothingSlider() {
   const slider = make('input');
   slider.type = 'range';
@@ -102,10 +94,6 @@ function controls() {
     updateAll();
   });
   return make('nav', 'controls', axisSwitch(), logX, smoothingSlider(), ...markSwitches(), reset);
-}
-
-function section(title, ...content) {
-  return make('section', '', make('h2', '', title), ...content);
 }
 
 // Two plots stand beside each other; one that is left over takes the whole row.

@@ -1,19 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page's blocks of JSON hold, and the rows that plots and tables are made of.
 
-function readBlock(id) {
-  return JSON.parse(document.getElementById(id).textContent);
-}
-
-// An element with text or other elements in it. Texts are never markup.
-function make(tag, className = '', ...content) {
-  const element = document.createElement(tag);
-  if (className) element.className = className;
-  element.append(...content.filter((part) => part !== null && part !== undefined).map((part) =>
-    part instanceof Node ? part : String(part)));
-  return element;
-}
-
 // The series of a plot: a curve of a run. Values that are not finite are NaN, which is a gap.
 function seriesOf(plot, runs) {
   const found = [];

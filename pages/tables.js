@@ -1,21 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables: the values of each plot, the runs, their events, texts, jobs and provenance.
 
-function table(head, rows, className = '') {
-  const body = make('tbody');
-  for (const cells of rows) body.append(make('tr', '', ...cells.map((cell) => make('td', '', cell))));
-  return make('div', 'scroll', make('table', className, make('thead', '', make('tr', '', ...head.map((name) => make('th', '', name)))), body));
-}
-
-// A table that is made when it is opened.
-function folded(title, build, className = '') {
-  const details = make('details', className, make('summary', '', title));
-  details.addEventListener('toggle', () => {
-    if (details.open && details.childElementCount === 1) details.append(build());
-  });
-  return details;
-}
-
 // A value, and with bins or ranks its extremes.
 function cellText(series, at, unit) {
   const middle = valueText(series.mean[at], unit);
@@ -41,10 +26,6 @@ function valuesOf(plot, series) {
     });
     return table(['step', 'tokens', 'time', ...series.map((one) => one.label)], rows, 'numbers');
   }, 'values');
-}
-
-function last(list) {
-  return list.length > 0 ? list[list.length - 1] : undefined;
 }
 
 function lastFinite(numbers) {

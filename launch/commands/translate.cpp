@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "generate/line_translation.h"
+#include "launch/alignment_file.h"
 #include "launch/command_line/choice_option.h"
 #include "launch/commands.h"
 #include "launch/line_files.h"
@@ -21,6 +22,7 @@ struct TranslateArguments {
   std::string prefixes;
   bool interactive = false;
   LongLines long_lines = LongLines::Truncate;
+  AlignmentArguments alignment;
   LineArguments lines;
 
   // Lines that are read before the first of them is translated: one line if a user types them.
@@ -30,22 +32,9 @@ struct TranslateArguments {
   }
 };
 
-// Opens the files when the first line is requested, since an error is then thrown on every rank.
-LineReader line_reader(const TranslateArguments& a, int64_t most) {
-  return [&a, most, files = std::shared_ptr<ParallelLines>(), first = int64_t{0}]() mutable {
-    const bool with_prefixes = !a.prefixes.empty();
-    using Paths = std::vector<std::string>;
-    if (!files) files = std::make_shared<ParallelLines>(with_prefixes ? Paths{a.input, a.prefixes} : Paths{a.input});
-    auto lines = files->next(most);
-    LineBatch batch{.first = first, .lines = std::move(lines[0])};
-    if (with_prefixes) batch.prefixes = std::move(lines[1]);
-    first += std::ssize(batch.lines);
-    return batch;
-  };
-}
-
 ExitCode translate(const TranslateArguments& a) {
   const SearchConfig search = a.search.config();
+  a.alignment.check(a.lines.model.replica);
   return a.lines.run([&](Session& session, const LoadedModel& loaded) {
     const TextGenerator generator = text_generator(loaded);
     Progress console(session.is_rank0());
@@ -53,16 +42,20 @@ ExitCode translate(const TranslateArguments& a) {
     Pace pace;
     pace.reach(0);
     const int64_t at_once = a.lines_at_once(session.mesh());
+    AlignmentFile alignment(a.alignment, loaded);
     const auto write = [&](const LineBatch& batch, const std::vector<NBest>& found) {
       console.clear();
       print_translations(generator, batch, found, search, a.lines.model.json);
+      alignment.add(batch, found);
       const int64_t lines = batch.first + std::ssize(batch.lines);
       pace.reach(static_cast<double>(lines));
       if (at_once == 1 || steady_seconds() - began < 10) return;
       console.show(fmt::format("{} translated, {:.1f} lines/s", counted(lines, "line"), pace.per_second()));
     };
-    const TranslatedLines done = translate_lines(generator, search, a.long_lines, line_reader(a, at_once), write);
+    const TranslatedLines done =
+        translate_lines(generator, search, a.long_lines, line_reader(a.input, a.prefixes, at_once), write);
     console.clear();
+    if (session.is_rank0()) alignment.commit();
     if (done.too_long == 0) return;
     log_info("{} of {} had more tokens than the model has positions ({}): {}", done.too_long,
              counted(done.lines, "line"), loaded.job.model.max_length,
@@ -89,6 +82,7 @@ void add_translate_command(Command& app, Action& action) {
   a->search.add_to(command);
   command.add_option("--prefix", a->prefixes, "File with a prefix for each translation, one per line")
       .type_name("FILE");
+  a->alignment.add_to(command);
   a->lines.add_to(command);
   command.add_flag("--interactive", a->interactive, "Translate and flush every line by itself (default on a terminal)");
   add_choice_option(command, "--long-lines", a->long_lines,

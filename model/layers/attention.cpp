@@ -89,13 +89,16 @@ struct SavedAttention {
   }
 };
 
-Var attend(Tape& tape, SavedAttention s) {
+Var attend(ForwardContext& forward, int layer, SavedAttention s) {
+  Tape& tape = forward.tape;
   Context& context = tape.context();
   const Tensor& queries = s.qkv ? s.qkv->value : s.q->value;
   const int64_t n = queries.size(0);
   s.out = tape.variable(context.empty({n, s.heads.heads() * s.heads.head_dim}, queries.dtype()));
   s.log_sum = context.empty({s.heads.heads(), n}, accumulator_of(queries.dtype()));
-  attention_forward(context, s.args<AttentionForward>());
+  const auto args = s.args<AttentionForward>();
+  attention_forward(context, args);
+  if (forward.observer && !tape.training()) forward.observer->attended(layer, args);
   Var out = s.out;
   tape.push([&tape, s = std::move(s)] {
     auto back = s.args<AttentionBackward>();
@@ -135,13 +138,14 @@ SelfAttention::SelfAttention(LayerScope& scope, const std::string& name, bool ca
 Var SelfAttention::operator()(ForwardContext& forward, const Var& x, const Tokens& tokens) const {
   if (forward.cache && causal_) return decode(forward, x, tokens);
   return recomputed(forward, {x}, [this, tokens](ForwardContext& inner, const std::vector<Var>& in) {
-    const Var out = attend(inner.tape, {.qkv = qkv_(inner, in[0], tokens),
-                                        .query_offsets = tokens->offsets,
-                                        .key_offsets = tokens->offsets,
-                                        .causal = causal_,
-                                        .dropout = inner.dropout(dropout_, dropout_id_, tokens->replicated.ids),
-                                        .heads = heads_,
-                                        .first_head = first_head_});
+    const Var out = attend(inner, layer_,
+                           {.qkv = qkv_(inner, in[0], tokens),
+                            .query_offsets = tokens->offsets,
+                            .key_offsets = tokens->offsets,
+                            .causal = causal_,
+                            .dropout = inner.dropout(dropout_, dropout_id_, tokens->replicated.ids),
+                            .heads = heads_,
+                            .first_head = first_head_});
     return output_(inner, out, tokens);
   });
 }
@@ -183,8 +187,8 @@ Var CrossAttention::operator()(ForwardContext& forward, const Var& x, const Toke
   return recomputed(forward, {x, memory.states},
                     [this, tokens, sources = memory.tokens](ForwardContext& inner, const std::vector<Var>& in) {
                       const Var q = q_(inner, in[0], tokens);
-                      const Var out =
-                          attend(inner.tape, {.q = q,
+                      const Var out = attend(inner, layer_,
+                                             {.q = q,
                                               .kv = keys_and_values(inner, {in[1], sources}),
                                               .query_offsets = tokens->offsets,
                                               .key_offsets = sources->offsets,

@@ -9,9 +9,9 @@ text/*.txt (default: shared/data beside the sources). Needs torch, transformers,
 
 In each case, a model of transformers with random weights is saved, imported and exported again. Compared are the
 logits after each token (1e-4), every bit of every tensor, the logits of the export as transformers loads it (0), the
-ids of both tokenizers, and the memory of the import beside the file's size (1.2 x). `perplexity` compares that of one
-text (1e-4 relative), `tokenizers` the ids of tokenizers that weft learned, `marian` the greedy and beam texts of a
-translation model. --trained compares the logits of a model that weft trained, on a text that it samples.
+ids of both tokenizers, the weights of all attention (1e-5), and the memory of the import beside the file's size (1.2 x).
+`perplexity` compares that of one text (1e-4 relative), `tokenizers` the ids of tokenizers that weft learned, `marian` the
+greedy and beam texts of a translation model, and its attention. --trained compares the logits of a model that weft trained, on a text that it samples.
 """
 
 import argparse
@@ -121,6 +121,25 @@ def hold_logits(bench, name, checkpoint, model, ids):
     return logits
 
 
+def attention_difference(said, kind, theirs):
+    """The largest difference between weights of one kind as weft said them and the attentions of transformers, which are
+    [1, heads, queries, keys] a layer."""
+    maps = [numpy.array(found["heads"]) for found in said["attention"] if found["kind"] == kind]
+    assert [m.shape for m in maps] == [tuple(layer[0].shape) for layer in theirs], [m.shape for m in maps]
+    return max(float(numpy.abs(ours - layer[0].numpy()).max()) for ours, layer in zip(maps, theirs))
+
+
+def gpt_attention(bench, name, checkpoint, directory):
+    model = AutoModelForCausalLM.from_pretrained(directory, attn_implementation="eager").eval()
+    differences = []
+    for text in TEXTS[1:4]:
+        said = json.loads(bench.weft("attention", text, "--checkpoint", checkpoint, "--json"))
+        ids = torch.tensor([[token["id"] for token in said["text"]["tokens"]]])
+        with torch.no_grad():
+            differences.append(attention_difference(said, "decoder", model(ids, output_attentions=True).attentions))
+    bench.hold(name, "attention differs", max(differences), 1e-5)
+
+
 def trained(bench, checkpoint):
     root = bench.scratch / "trained"
     bench.weft("export-hf", checkpoint, root)
@@ -152,6 +171,8 @@ def run_case(bench, name, config, dtype=torch.float32, save=None, memory=False):
     assert loaded.dtype == dtype, loaded.dtype
     with torch.no_grad():
         bench.hold(name, "logits of the export differ", (loaded.float()(ids[None]).logits[0] - logits).abs().max().item(), 0)
+    if not memory and dtype == torch.float32:
+        gpt_attention(bench, name, root / "ours", root / "again")
     theirs = AutoTokenizer.from_pretrained(root / "theirs")
     again = AutoTokenizer.from_pretrained(root / "again")
     assert (again.eos_token, len(again)) == (theirs.eos_token, len(theirs)), again
@@ -252,6 +273,25 @@ def marian(bench):
         different = [(a, b) for a, b in zip(said, generated) if a != b]
         print(different[:3])
         bench.hold("marian", f"{method}: texts of {len(texts)} that differ", len(different), 0)
+    marian_attention(bench, texts[:3])
+
+
+def marian_attention(bench, texts):
+    """Compares all attention between some sentences and the translations that weft gives them."""
+    model = AutoModelForSeq2SeqLM.from_pretrained("out", attn_implementation="eager").eval()
+    tokenizer = AutoTokenizer.from_pretrained("out")
+    differences = {"encoder": [], "decoder": [], "cross": []}
+    for text in texts:
+        said = json.loads(bench.weft("attention", text, "--checkpoint", "run", "--json"))
+        source = tokenizer(text, return_tensors="pt").input_ids
+        translation = tokenizer(text_target=said["text"]["text"], return_tensors="pt").input_ids
+        fed = torch.cat([torch.tensor([[model.config.decoder_start_token_id]]), translation[:, :-1]], 1)
+        with torch.no_grad():
+            theirs = model(input_ids=source, decoder_input_ids=fed, output_attentions=True)
+        for kind, found in differences.items():
+            found.append(attention_difference(said, kind, theirs[f"{kind}_attentions"]))
+    for kind, found in differences.items():
+        bench.hold("marian", f"attention differs ({kind})", max(found), 1e-5)
 
 
 def generated_text(model, tokenizer, text, options):

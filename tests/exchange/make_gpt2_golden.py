@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes gpt2_golden.json beside this script: logits and ids that Hugging Face's GPT-2 gives for small models.
+"""Writes gpt2_golden.json beside this script: logits, weights of attention and ids that Hugging Face's GPT-2 gives for
+small models.
 
     python make_gpt2_golden.py        needs torch, transformers and tokenizers
 
@@ -51,6 +52,10 @@ def visible_bytes():
     return [shown[byte] for byte in range(256)]
 
 
+def rounded(numbers):
+    return [float(f"{x:.6g}") for x in numbers.tolist()]
+
+
 def main():
     here = pathlib.Path(__file__).parent
     tokens = visible_bytes() + [merge.replace(" ", "") for merge in MERGES] + ["<|endoftext|>"]
@@ -63,15 +68,18 @@ def main():
         config = GPT2Config(**{**dict(vocab_size=len(tokens), n_positions=32, n_embd=16, n_layer=2, n_head=2,
                                       bos_token_id=len(tokens) - 1, eos_token_id=len(tokens) - 1), **options})
         model = GPT2LMHeadModel(config).eval()
+        model.set_attn_implementation("eager")  # others do not tell their weights
         with torch.no_grad():
             for key, tensor in model.state_dict().items():
                 flat = [value(key, i) for i in range(tensor.numel())]
                 if key == "lm_head.weight" and config.tie_word_embeddings:
                     continue
                 tensor.copy_(torch.tensor(flat).view(tensor.shape))
-            logits = model(torch.tensor([ids[:max(POSITIONS) + 1]])).logits[0]
+            said = model(torch.tensor([ids[:max(POSITIONS) + 1]]), output_attentions=True)
         golden["cases"][name] = {"config": {k: v for k, v in config.to_dict().items() if v is not None},
-                                 "logits": [[float(f"{x:.6g}") for x in logits[p].tolist()] for p in POSITIONS]}
+                                 "logits": [rounded(said.logits[0, p]) for p in POSITIONS],
+                                 # [layer][head], rows one after another
+                                 "attention": [[rounded(head.flatten()) for head in layer[0]] for layer in said.attentions]}
     (here / "gpt2_golden.json").write_text(json.dumps(golden, ensure_ascii=True, indent=None) + "\n")
 
 

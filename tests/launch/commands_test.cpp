@@ -5,6 +5,7 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/small_disk.h"
@@ -267,6 +268,39 @@ TEST_F(Commands, TextToJudge) {
   const auto vector = nlohmann::json::parse(expect({{"embed", "--checkpoint", "run", "--json"}, 0, {}, "boat\n"}).out);
   EXPECT_EQ(vector["text"], "boat");
   EXPECT_EQ(vector["vector"].size(), 16u);
+}
+
+// What cannot be shown or aligned, and files that stay as they are.
+TEST_F(Commands, Attention) {
+  train_both();
+  expect_all({
+      {{"attention", "--checkpoint", "run"}, 2, {"texts is required"}},
+      {{"attention", "a", "b", "c", "--checkpoint", "trun"}, 2, {"3 texts; give a text"}},
+      {{"attention", "a", "b", "--checkpoint", "run"}, 2, {"a language model: give one text"}},
+      {{"attention", "a", "--checkpoint", "run", "--out", "a.png"}, 2, {"--out a.png", "hint: end it in .html"}},
+      {{"attention", "a", "--checkpoint", "nowhere", "--out", "train.txt"}, 2, {"--out train.txt"}},
+      {{"attention", " ", "--checkpoint", "trun"}, 3, {"the source is blank"}},
+      {{"attention", "a", "--checkpoint", "trun", "--alignment-head", "1"}, 2, {"'1' is no head", "LAYER:HEAD"}},
+      {{"attention", "a", "b", "--checkpoint", "trun", "--alignment-head", "9:0:read"}, 2, {"no head 0", "layer 9"}},
+      {{"translate", "--checkpoint", "trun", "--alignment", "train.txt"}, 3, {"train.txt is there already"}, "a\n"},
+      {{"translate", "--checkpoint", "trun", "--alignment-head", "0:0:read"}, 2, {"--alignment"}, "a\n"},
+  });
+  scratch_.write("mine.html", "<p>mine");
+  scratch_.write("mine.json", "{}");
+  for (const char* name : {"mine.html", "mine.json"}) {
+    expect({{"attention", "a", "--checkpoint", "run", "--out", name}, 3, {"is there already"}});
+  }
+  must({"attention", "a b", "--checkpoint", "run", "--out", "new.html", "--out", "new.h5"});
+  must({"attention", "a b", "--checkpoint", "run", "--out", "new.html"});
+  expect({{"attention", "a", "--checkpoint", "run", "--out", "new.h5"}, 3, {"new.h5 is there already"}});
+  const auto said = nlohmann::json::parse(expect({{"attention", "a b", "--checkpoint", "run", "--json"}, 0, {}}).out);
+  EXPECT_EQ(said["text"]["tokens"].size(), 3u);
+  const Finished translated =
+      run_weft(scratch_.path(), {"translate", "--checkpoint", "trun", "--alignment", "new.txt"}, "a\n\na\n");
+  EXPECT_EQ(translated.exit, 0) << translated.err;
+  EXPECT_NE(translated.err.find("wrote new.txt, aligned by head 0:"), std::string::npos) << translated.err;
+  const std::string lines = read_file(scratch_ / "new.txt");
+  EXPECT_EQ(std::ranges::count(lines, '\n'), 3) << lines;
 }
 
 // A full disk, end to end: nothing half-written is left.

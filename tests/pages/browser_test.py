@@ -7,7 +7,6 @@
 Exit status 77 if chromium, its driver, selenium or dygraphs is missing.
 """
 
-import base64
 import json
 import math
 import pathlib
@@ -15,23 +14,10 @@ import shutil
 import subprocess
 import sys
 
-if not (shutil.which("chromium") and shutil.which("chromedriver")):
-    print("no chromium or no chromedriver: tests/packages.txt names their packages")
-    sys.exit(77)
-sys.path.append("/usr/lib/python3/dist-packages")  # Debian's selenium, whichever python3 runs this
-try:
-    from selenium import webdriver
-    from selenium.webdriver.chrome.options import Options
-    from selenium.webdriver.chrome.service import Service
-    from selenium.webdriver.common.action_chains import ActionChains
-    from selenium.webdriver.common.by import By
-except ImportError as error:
-    print(f"{error}: tests/packages.txt names its package")
-    sys.exit(77)
+from browser import HOSTILE, ActionChains, By, Page, check, check_paper, check_width, started
 
 weft, scratch = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
 keep = pathlib.Path(sys.argv[4]) if sys.argv[3:4] == ["--keep"] else None
-HOSTILE = "</script><img src=x onerror=\"document.title='taken'\"><!-- \u202e"
 
 
 def write_run(folder, width, attempts=2):
@@ -59,59 +45,6 @@ def write_run(folder, width, attempts=2):
                      generations=[{"temperature": 0.7, "prompt": HOSTILE, "text": HOSTILE}])
     (folder / "metrics.jsonl").write_text("\n".join(lines) + "\n")
     (folder / "job.yaml").write_text(f"name: a\nmodel: {{width: {width}}}\n")
-
-
-def check(holds, what):
-    if not holds:
-        print(f"browser_test: {what}")
-        sys.exit(1)
-
-
-class Page:
-    def __init__(self, browser, path, width=1200, dark=False):
-        self.browser, self.path = browser, path
-        emulate = browser.execute_cdp_cmd
-        emulate("Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False})
-        emulate("Emulation.setEmulatedMedia",
-                {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
-        browser.get(path.as_uri())
-
-    def run(self, script, *arguments):
-        return self.browser.execute_script(script, *arguments)
-
-    # After the next picture that the browser draws.
-    def settle(self):
-        self.browser.execute_async_script("const done = arguments[0]; requestAnimationFrame(() => setTimeout(done, 50));")
-
-    def figures(self):
-        return [figure.get_attribute("id") for figure in self.browser.find_elements(By.TAG_NAME, "figure")]
-
-    # The number of pixels of a plot's canvases that are not transparent, and how many of them have a colour.
-    def ink(self, figure):
-        self.run("document.getElementById(arguments[0]).scrollIntoView({block: 'center'})", figure)
-        self.settle()
-        return self.run("""
-            let coloured = 0;
-            for (const canvas of document.querySelectorAll(`#${arguments[0]} canvas`)) {
-              const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', {willReadFrequently: true});
-              copy.drawImage(canvas, 0, 0);
-              const pixels = copy.getImageData(0, 0, canvas.width, canvas.height).data;
-              for (let k = 0; k < pixels.length; k += 4) {
-                const spread = Math.max(pixels[k], pixels[k + 1], pixels[k + 2]) - Math.min(pixels[k], pixels[k + 1], pixels[k + 2]);
-                if (pixels[k + 3] > 100 && spread > 60) ++coloured;
-              }
-            }
-            return coloured;""", figure)
-
-    def check_console(self):
-        said = self.browser.get_log("browser")
-        check(not said, f"{self.path.name}: the console says {said}")
-
-    def picture(self, name):
-        if keep:
-            self.run("scrollTo(0, 0)")
-            self.settle()
-            self.browser.save_screenshot(str(keep / f"{name}.png"))
 
 
 def check_plots(page):
@@ -193,18 +126,6 @@ def check_zoom(page):
     check(page.run(last_tick) == whole, f"the last tick is {page.run(last_tick)} and was {whole}")
 
 
-def check_width(page):
-    wide = page.run("return document.documentElement.scrollWidth")
-    check(wide <= page.run("return innerWidth"), f"{page.path.name} is {wide} pixels wide")
-
-
-def check_paper(page):
-    made = base64.b64decode(page.browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": False})["data"])
-    check(made.startswith(b"%PDF") and len(made) > 20000, f"a print of {len(made)} bytes")
-    if keep:
-        (keep / "print.pdf").write_bytes(made)
-
-
 def check_hostile(page):
     check("taken" not in page.browser.title, "a text of the run was run as a script")
     check(page.run("return document.images.length") == 0, "a text of the run became an image")
@@ -221,14 +142,9 @@ def main():
     if '"drawing":"pictures"' in (scratch / "both.html").read_text():
         print("weft was built without dygraphs")
         sys.exit(77)
-    options = Options()
-    for argument in ("--headless=new", "--no-sandbox", "--hide-scrollbars", "--host-resolver-rules=MAP * ~NOTFOUND",
-                     "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    browser = webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
+    browser = started()
     try:
-        one = Page(browser, scratch / "one" / "report.html")
+        one = Page(browser, scratch / "one" / "report.html", keep=keep)
         check_plots(one)
         check_hostile(one)
         check_hover(one)
@@ -238,13 +154,13 @@ def main():
         check_switches(one)
         check_paper(one)
         one.check_console()
-        both = Page(browser, scratch / "both.html", dark=True)
+        both = Page(browser, scratch / "both.html", dark=True, keep=keep)
         check_plots(both)
         check_width(both)
         check(both.run("return getComputedStyle(document.body).backgroundColor") == "rgb(16, 19, 21)", "dark is not dark")
         both.picture("both-dark")
         both.check_console()
-        phone = Page(browser, scratch / "both.html", width=390)
+        phone = Page(browser, scratch / "both.html", width=390, keep=keep)
         check_plots(phone)
         check_width(phone)
         phone.picture("phone")

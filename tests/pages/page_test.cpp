@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 TEST(Page, NeedsNothingFromOutside) {
-  const std::string page = page_html("<main id=\"page\"></main>");
+  const std::string page = page_html(PageKind::Report, "");
   EXPECT_THAT(page, HasSubstr("content=\"default-src 'none'; script-src 'sha256-"));
   EXPECT_THAT(page, Not(HasSubstr("sourceMappingURL")));
   for (const char* loads : {"<link", "<img", "<iframe", " src=", "@import", "url("})
@@ -24,7 +24,7 @@ TEST(Page, NeedsNothingFromOutside) {
 }
 
 TEST(Page, PassesOnTheLicenceOfItsCurves) {
-  const std::string page = page_html("");
+  const std::string page = page_html(PageKind::Report, "");
   EXPECT_THAT(page, HasSubstr("Apache License 2.0"));
   const char* theirs = has_dygraphs() ? "Dan Vanderkam &lt;danvdk@gmail.com&gt;" : "";
   EXPECT_THAT(page, HasSubstr(theirs));
@@ -33,12 +33,12 @@ TEST(Page, PassesOnTheLicenceOfItsCurves) {
 TEST(Page, ReplacesItsOwnKindAlone) {
   const Scratch scratch;
   const fs::path file = scratch / "report.html";
-  write_page(file, page_html("first"));
-  write_page(file, page_html("second"));
+  write_page(file, page_html(PageKind::Report, "first"));
+  write_page(file, page_html(PageKind::Report, "second"));
   EXPECT_THAT(read_file(file), HasSubstr("second"));
   const fs::path theirs = scratch.write("theirs.html", "<!DOCTYPE html>\n<p>mine");
   EXPECT_THAT(
-      error_of<DataError>([&] { write_page(theirs, page_html("")); }),
+      error_of<DataError>([&] { write_page(theirs, page_html(PageKind::Report, "")); }),
       HasSubstr("is there already, and is no page that weft wrote [remove it, or write to another name (--out)]"));
   EXPECT_EQ(read_file(theirs), "<!DOCTYPE html>\n<p>mine");
   fs::create_directory(scratch / "folder");

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The weights of attention in imported models are those that Hugging Face's GPT-2 has (output_attentions).
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "evaluate/attention_maps.h"
+#include "tests/exchange/fixture/gpt2.h"
+
+namespace weft {
+namespace {
+
+using namespace test;
+
+TEST(Gpt2Attention, EqualsHuggingFaces) {
+  for (const auto& [name, golden_case] : golden()["cases"].items()) {
+    const Scratch scratch;
+    import_gpt2(Gpt2Directory(name).write(scratch), scratch / "imported", {{"version", "test"}});
+    const ImportedModel model(scratch / "imported");
+    auto ids = golden()["ids"].get<std::vector<int32_t>>();
+    ids.resize(golden()["positions"].back().get<size_t>() + 1);
+    const std::vector<AttentionMap> maps = attention_maps(model.loaded, {}, ids, 2000).maps;
+    const Json& expected = golden_case["attention"];
+    ASSERT_EQ(maps.size(), expected.size()) << name;
+    for (size_t layer = 0; layer < maps.size(); ++layer) {
+      ASSERT_EQ(static_cast<size_t>(maps[layer].heads), expected[layer].size()) << name;
+      for (int64_t head = 0; head < maps[layer].heads; ++head) {
+        const auto weights = maps[layer].head(head);
+        const auto theirs = expected[layer][head].get<std::vector<double>>();
+        ASSERT_EQ(weights.size(), theirs.size());
+        for (size_t i = 0; i < theirs.size(); ++i) {
+          EXPECT_NEAR(weights[i], theirs[i], 1e-5) << name << ", layer " << layer << ", head " << head;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A browser without a network, and what any page is asked: for the tests of pages.
+
+Exits with status 77 if chromium, its driver or selenium is missing.
+"""
+
+import base64
+import pathlib
+import shutil
+import sys
+
+if not (shutil.which("chromium") and shutil.which("chromedriver")):
+    print("no chromium or no chromedriver: tests/packages.txt names their packages")
+    sys.exit(77)
+sys.path.append("/usr/lib/python3/dist-packages")  # Debian's selenium, whichever python3 runs this
+try:
+    from selenium import webdriver
+    from selenium.webdriver.chrome.options import Options
+    from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.by import By
+except ImportError as error:
+    print(f"{error}: tests/packages.txt names its package")
+    sys.exit(77)
+
+HOSTILE = "</script><img src=x onerror=\"document.title='taken'\"><!-- \u202e"
+
+
+def started():
+    options = Options()
+    for argument in ("--headless=new", "--no-sandbox", "--hide-scrollbars", "--host-resolver-rules=MAP * ~NOTFOUND",
+                     "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    return webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
+
+
+def check(holds, what):
+    if not holds:
+        print(f"{pathlib.Path(sys.argv[0]).name}: {what}")
+        sys.exit(1)
+
+
+class Page:
+    # keep: the folder for pictures, or None
+    def __init__(self, browser, path, width=1200, dark=False, keep=None):
+        self.browser, self.path, self.keep = browser, path, keep
+        emulate = browser.execute_cdp_cmd
+        emulate("Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False})
+        emulate("Emulation.setEmulatedMedia",
+                {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
+        browser.get(path.as_uri())
+
+    def run(self, script, *arguments):
+        return self.browser.execute_script(script, *arguments)
+
+    # After the next picture that the browser draws.
+    def settle(self):
+        self.browser.execute_async_script("const done = arguments[0]; requestAnimationFrame(() => setTimeout(done, 50));")
+
+    def figures(self):
+        return [figure.get_attribute("id") for figure in self.browser.find_elements(By.TAG_NAME, "figure")]
+
+    # The number of pixels of a plot's canvases that have a colour, and are less transparent than this (255: opaque).
+    def ink(self, figure, least=100):
+        self.run("document.getElementById(arguments[0]).scrollIntoView({block: 'center'})", figure)
+        self.settle()
+        return self.run("""
+            let coloured = 0;
+            for (const canvas of document.querySelectorAll(`#${arguments[0]} canvas`)) {
+              const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', {willReadFrequently: true});
+              copy.drawImage(canvas, 0, 0);
+              const pixels = copy.getImageData(0, 0, canvas.width, canvas.height).data;
+              for (let k = 0; k < pixels.length; k += 4) {
+                const spread = Math.max(pixels[k], pixels[k + 1], pixels[k + 2]) - Math.min(pixels[k], pixels[k + 1], pixels[k + 2]);
+                if (pixels[k + 3] > arguments[1] && spread > 60) ++coloured;
+              }
+            }
+            return coloured;""", figure, least)
+
+    def check_console(self):
+        said = self.browser.get_log("browser")
+        check(not said, f"{self.path.name}: the console says {said}")
+
+    def picture(self, name):
+        if self.keep:
+            self.run("scrollTo(0, 0)")
+            self.settle()
+            self.browser.save_screenshot(str(self.keep / f"{name}.png"))
+
+
+def check_width(page):
+    wide = page.run("return document.documentElement.scrollWidth")
+    check(wide <= page.run("return innerWidth"), f"{page.path.name} is {wide} pixels wide")
+
+
+def check_paper(page):
+    made = base64.b64decode(page.browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": False})["data"])
+    check(made.startswith(b"%PDF") and len(made) > 20000, f"a print of {len(made)} bytes")
+    if page.keep:
+        (page.keep / "print.pdf").write_bytes(made)
