@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What else can happen to a run: damaged checkpoints, full disks, a second job, branches, other ranks. Where and when is
-drawn anew each time."""
+drawn each time."""
 
 import os
 import shutil

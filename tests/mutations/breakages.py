@@ -16,7 +16,7 @@ long as it may. A test is a program, such as base_test, or one of CTest, such as
 SCRATCH keeps the copy of the last commit and breakages.json, which is written after every breakage: the same command
 resumes. --list prints the breakages that would be made. --survivors runs the tests of CTest that REGEX names, such as
 those on ranks, for each breakage that no test has noticed; it builds all programs before, or those of --targets. --again
-moves the copy to the commit that is the last one now, whose tests may be new, and judges anew what survived. --record
+moves the copy to the commit that is the last one now, whose tests may be new, and judges again what survived. --record
 writes how many were noticed in each file, and what survived; reasons for that, once written there by hand, stay.
 
 The patches beside this program break promises that somebody has written down; these breakages ask what nobody has
@@ -213,7 +213,7 @@ def parse():
     parser.add_argument("--tests", nargs="+", default=TESTS, metavar="NAME")
     parser.add_argument("--folders", nargs="+", default=FOLDERS, metavar="FOLDER")
     parser.add_argument("--seconds", type=float, default=5, help="times that a test may take what it takes unbroken; 5")
-    parser.add_argument("--again", action="store_true", help="judge the survivors anew, with the last commit's tests")
+    parser.add_argument("--again", action="store_true", help="judge the survivors again, with the last commit's tests")
     parser.add_argument("--record", type=pathlib.Path, metavar="FILE", help="write what was found to this file, and end")
     parser.add_argument("--survivors", metavar="REGEX")
     parser.add_argument("--targets", nargs="+", default=["all"], metavar="NAME", help="what --survivors builds; all")

@@ -58,7 +58,7 @@ TEST(Watchdog, ReportsARankThatStandsStill) {
 }
 
 // A rank that leaves does not wait until its watchdog looks again, and one that has just come is at work.
-TEST(Watchdog, ThatLooksSeldomKeepsNobodyWaiting) {
+TEST(Watchdog, KeepsNobodyWaitingThoughItLooksSeldom) {
   const std::shared_ptr<NodeStatus> page = NodeStatus::create(2);
   {
     Watchdog watchdog(std::make_shared<Heartbeat>(), {.budgets = kNever, .poll_seconds = 3600});

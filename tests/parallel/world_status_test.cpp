@@ -134,7 +134,7 @@ TEST(ReplayWindow, TakesEachNumberOnceInAnyOrderOfTheLatest) {
   EXPECT_FALSE(window.take(937));
 }
 
-TEST(Ipv4Networks, OfNamesThatNoInterfaceHasThereIsNone) {
+TEST(Ipv4Networks, AreNoneIfNoInterfaceHasTheName) {
   EXPECT_TRUE(ipv4_networks("no-such-interface").empty());
   EXPECT_LE(ipv4_networks("no-such-interface,0.0.0.0/0").size(), ipv4_networks().size());
 }
@@ -242,7 +242,7 @@ TEST(WorldStatus, WhatIsSentAgainIsNeitherTakenNorAnswered) {
 }
 
 // Until rank 0 answers, each look sends a message; then one each half second is enough.
-TEST(WorldStatus, WhoHasMetRank0SendsSeldom) {
+TEST(WorldStatus, ARankThatHasMetRank0SendsSeldom) {
   const auto rank0 = Datagrams::at(kHere);
   Node b(1, rank0->address(), 2);
   const auto received = [&] {

@@ -254,7 +254,7 @@ same "mpirun: exit status of a run that is signalled" 75 "$code"
 matches log 'SIGUSR1, passed on to mpirun'
 matches log 'CALLED requeue 1'
 
-# Where a script cannot go on it ends, and trains nothing: with no job, without the scripts beside it, without Slurm.
+# Where a script cannot continue it ends, and trains nothing: with no job, without the scripts beside it, without Slurm.
 for script in one_node nodes mpirun; do
   refused 2 "^usage: sbatch $script.sbatch JOB" -- bash "$WEFT_ROOT/launch/slurm/$script.sbatch"
 done

@@ -22,7 +22,7 @@ std::string last_good_checkpoint(const fs::path& checkpoints) {
     } catch (const IoError&) {
       throw;
     } catch (const AccessError&) {
-      throw;  // whoever may read it goes back no further than to it
+      throw;  // a user who may read it goes back no further than to it
     } catch (const DataError& error) {
       log_warning("{} is passed over: {}", path.string(), error.what());
     }

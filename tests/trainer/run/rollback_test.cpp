@@ -142,16 +142,16 @@ TEST_F(Rollback, TheBestOfWhatWasSetAsideIsForgotten) {
   Mesh mesh = Mesh::single();
   Trainer trainer(context, mesh, run.job());
   float healthy = 0;
-  int visits = 0;  // of step 4
+  int visits_of_4 = 0;
   trainer.run({}, [&](int64_t step) {
     float& weight = trainer.model().parameters().find("decoder.embedding.positions")->value().data<float>()[3];
     const auto poison = [&] { healthy = std::exchange(weight, std::numeric_limits<float>::infinity()); };
-    if (step == 4 && ++visits == 2) {  // from here on nothing is as good as step 2
+    if (step == 4 && ++visits_of_4 == 2) {  // from here on every loss is larger than at step 2
       for (float& x : trainer.model().parameters().find("decoder.embedding.tokens")->value().span<float>()) x *= 1000;
     }
-    if (visits == 0 && step == 3) poison();
-    if (visits == 1 && step == 4) weight = healthy;
-    if (visits == 1 && step == 5) poison();
+    if (visits_of_4 == 0 && step == 3) poison();
+    if (visits_of_4 == 1 && step == 4) weight = healthy;
+    if (visits_of_4 == 1 && step == 5) poison();
   });
   EXPECT_EQ(run.rollbacks(), (Rollbacks{{8, 2}}));
   EXPECT_EQ(run.state_at(8).best_step, 2);
