@@ -243,11 +243,8 @@ void CheckpointWriter::wait_for_job() {
   const bool ended = job_.wait_for(poll);
   // What was written since the last call counts too: the rank was with the others meanwhile.
   const uint64_t before = std::exchange(seen_pieces_, pieces_);
-  if (ended || seen_pieces_ != before) {
-    still_ = {};
-  } else if ((still_ += poll) > patience_) {
-    job_.wait();
-  }
+  still_ = ended || seen_pieces_ != before ? std::chrono::milliseconds() : still_ + poll;
+  if (still_ > patience_) job_.wait();
 }
 
 SavedCheckpoint CheckpointWriter::finish() {
