@@ -1,34 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bench/gpu.sh runs: the stages below in their order, each with a time of its own, into one JSON."""
+"""What bench/gpu.sh runs: the stages below, the most telling first, each with a time of its own, into one JSON. A stage
+that fails does not end it; the same command with --resume does what has not passed yet."""
 
 import argparse
-import datetime
 import json
 import os
 import pathlib
-import platform
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "bench" / "cpu"))
-import cases  # noqa: E402
-from result_file import ResultFile  # noqa: E402
-
-LAST = 2000  # characters that are kept of a failed stage's output
+from record import ROOT, Record, attempt
+from peers import measure_llmc, measure_pytorch
+from same_bits import compare_bits
+from smoke import smoke
 
 # Windows of 1,024 tokens a step, and tokens of a micro-batch, that fit in 80 GB.
-SIZES = {"gpt2-124m": (64, 32768), "gpt2-350m": (64, 16384), "gpt2-774m": (32, 16384), "gpt2-1558m": (32, 8192)}
+SIZES = {"gpt2-124m": (32, 32768), "gpt2-350m": (64, 16384), "gpt2-774m": (32, 16384), "gpt2-1558m": (32, 8192)}
+# What else the first of the models is measured with.
+VARIANTS = {"own attention": ["train.attention=own"], "graphs": ["train.graphs=true"]}
 SANITIZED = "*ResidualNorm*:*CrossEntropy*:*Attention*:*Embed*"
+
+
+def commit():
+    found = attempt(["git", "-C", ROOT, "rev-parse", "--short=8", "HEAD"], 20)
+    return found["output"].strip() if found["outcome"] == "passed" else "unknown"
 
 
 def parse(arguments):
     p = argparse.ArgumentParser(prog="bench/gpu.sh", description=__doc__)
     p.add_argument("--out", required=True, help="the JSON")
     p.add_argument("--raw", help="a path for what each step took; default: build/raw/ and the name of --out")
+    p.add_argument("--log", help="a file to which the whole output of each stage is appended")
+    p.add_argument("--resume", action="store_true", help="go on behind the stages that passed, as --raw knows them")
+    p.add_argument("--commit", default=commit(), help="of this build, where it was carried without its repository (%(default)s)")
     p.add_argument("--build", default=str(ROOT / "build" / "cpu"), help="build folder (%(default)s)")
     p.add_argument("--budget", type=int, default=570, help="seconds for everything (%(default)s)")
     p.add_argument("--models", default=",".join(SIZES), help="comma-separated (%(default)s)")
@@ -37,62 +42,11 @@ def parse(arguments):
     p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a field of the models' jobs")
     p.add_argument("--python", default=os.environ.get("WEFT_BENCH_PYTHON", sys.executable),
                    help="a Python that has PyTorch; without PyTorch no peer is measured ($WEFT_BENCH_PYTHON; %(default)s)")
-    p.add_argument("--peer-model", default="gpt2-124m", choices=SIZES, help="(%(default)s)")
-    p.add_argument("--skip", default="", help="stages, comma-separated: tests, steps of a model by its name, ...")
+    p.add_argument("--peer-models", default="gpt2-124m", help="comma-separated (%(default)s)")
+    p.add_argument("--llmc", help="llm.c's train_gpt2cu, as bench/README.md builds it, to be measured with GPT-2 124M")
+    p.add_argument("--skip", default="", help="parts or stages, comma-separated: smoke, same bits, tests, sanitizer, "
+                                              "peers, a model by its name, a model and a variant (gpt2-124m graphs)")
     return p.parse_args(arguments)
-
-
-class Record:
-    """The stages so far, kept on disk after each of them: a call that is cut short has measured what it has."""
-
-    def __init__(self, options):
-        self.options = options
-        self.end = time.monotonic() + options.budget
-        self.file = ResultFile(pathlib.Path(options.out).stem, options.out, options.raw)
-        self.result = {"name": pathlib.Path(options.out).stem, "date": datetime.datetime.now().isoformat(timespec="seconds"),
-                       "command": "bench/gpu.sh " + " ".join(sys.argv[1:]), "machine": machine(), "stages": [],
-                       "gpu": {"steps": [], "peers": []}}
-
-    def save(self):
-        self.file.keep(self.result)
-
-    def run(self, name, seconds, command, **environment):
-        """Its output, or nothing if it failed, was left out or had no time; either is on record."""
-        stage = {"stage": name, "command": " ".join(map(str, command))}
-        self.result["stages"].append(stage)
-        left = min(seconds, self.end - time.monotonic())
-        if name in self.options.skip.split(","):
-            stage["outcome"] = "left out"
-        elif left < 1:
-            stage["outcome"] = "no time left"
-        else:
-            stage.update(attempt(command, left, environment))
-        print(f"{name}: {stage['outcome']}" + (f", {stage['seconds']} s" if "seconds" in stage else ""), flush=True)
-        output = stage.pop("output", "")
-        if stage["outcome"] not in ("passed", "left out"):
-            stage["last"] = output[-LAST:]
-        self.save()
-        return output if stage["outcome"] == "passed" else None
-
-
-def attempt(command, seconds, environment):
-    start = time.monotonic()
-    try:
-        done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              errors="replace", timeout=seconds, env={**os.environ, **environment})
-        outcome, output = ("passed" if done.returncode == 0 else f"failed with {done.returncode}"), done.stdout
-    except subprocess.TimeoutExpired as late:
-        outcome, output = f"ran longer than {seconds:.0f} s", (late.stdout or b"").decode(errors="replace")
-    except OSError as error:
-        outcome, output = f"did not start: {error}", ""
-    return {"outcome": outcome, "seconds": round(time.monotonic() - start, 1), "output": output}
-
-
-def machine():
-    ask = ["nvidia-smi", "--query-gpu=name,driver_version,memory.total,clocks.max.sm,power.limit", "--format=csv,noheader"]
-    found = attempt(ask, 20, {})
-    return {"processor": platform.processor() or platform.machine(), "processors": os.cpu_count(),
-            "devices": found["output"].strip().splitlines() if found["outcome"] == "passed" else []}
 
 
 def program(options, name, *places):
@@ -104,16 +58,22 @@ def program(options, name, *places):
     return shutil.which(name)
 
 
-def check(record):
-    """Whether the device can be used at all, then what the tests and the sanitizer say of it."""
+def meet_device(record):
+    """Whether the device can be used at all: without one there is nothing to measure."""
     weft = program(record.options, "weft", "")
     if not weft:
         sys.exit(f"no weft in {record.options.build} and none on the PATH; build it, or say where it is with --build")
-    doctor = record.run("doctor", 60, [weft, "doctor"])
-    if doctor is None or "no device" in doctor or "built without" in doctor:
-        sys.exit(f"weft sees no CUDA device here:\n{doctor}")
-    record.result["doctor"] = dict(line.split(maxsplit=1) for line in doctor.splitlines() if len(line.split()) > 1)
-    record.result["simulated"] = "simulated" in doctor
+    doctor = attempt([weft, "doctor"], 60)
+    if doctor["outcome"] != "passed" or "no device" in doctor["output"] or "built without" in doctor["output"]:
+        sys.exit(f"weft sees no CUDA device here:\n{doctor['output']}")
+    lines = doctor.pop("output").splitlines()
+    record.add({"stage": "doctor", "command": "weft doctor", **doctor}, "\n".join(lines))
+    record.result["doctor"] = dict(line.split(maxsplit=1) for line in lines if len(line.split()) > 1)
+    record.result["simulated"] = any("simulated" in line for line in lines)
+    return weft
+
+
+def test(record):
     operations = program(record.options, "kernels_test", "tests/kernels")
     if operations:
         chosen = ["--gtest_filter=-HostOnly*", "--gtest_brief=1"]
@@ -121,58 +81,71 @@ def check(record):
     steps = program(record.options, "cuda_test", "tests/trainer")
     if steps:
         record.run("tests of whole steps", 90, [steps, "--gtest_brief=1"])
+
+
+def sanitize(record):
+    """Only weft's kernels: the tools take the asynchronous copies in those of NVIDIA's libraries for races."""
+    operations = program(record.options, "kernels_test", "tests/kernels")
     if operations and shutil.which("compute-sanitizer"):
-        for tool in ("memcheck", "racecheck"):
-            record.run(tool, 60, ["compute-sanitizer", "--tool", tool, "--error-exitcode", "1", operations,
-                                  f"--gtest_filter={SANITIZED}", "--gtest_brief=1"], WEFT_TEST_DEVICE="cuda")
-    return weft
+        for tool in ("memcheck", "racecheck", "initcheck"):
+            record.run(tool, 60, ["compute-sanitizer", "--tool", tool, "--error-exitcode", "1", "--kernel-name",
+                                  "kernel_substring=weft", operations, f"--gtest_filter={SANITIZED}", "--gtest_brief=1"],
+                       WEFT_TEST_DEVICE="cuda")
 
 
-def measure_steps(record, weft, folder):
-    options = record.options
-    for model in options.models.split(","):
-        windows, micro_batch = SIZES[model]
-        figures = pathlib.Path(folder, model + ".json")
-        job = ["device=cuda", f"train.precision={options.precision}", f"batch.sequences={windows}",
-               f"batch.micro_batch_tokens={micro_batch}", *options.set]
-        command = [weft, "bench", "--model", model, "--steps", options.steps, "--warmup", 3, "--operations", "--json",
-                   figures, *(word for field in job for word in ("--set", field))]
-        if record.result["simulated"]:
-            command.append("--no-peak")
-        if record.run(model, 90, command) is not None:
-            measured = json.loads(figures.read_text(encoding="utf-8"))
-            measured["runs"] = measured.pop("steps", [])
-            record.result["gpu"]["steps"].append(measured)
-            record.save()
+def measure_steps(record, weft, folder, model, variant=None):
+    options, (windows, micro_batch) = record.options, SIZES[model]
+    name = " ".join(filter(None, (model, variant)))
+    figures = pathlib.Path(folder, name.replace(" ", "-") + ".json")
+    job = ["device=cuda", f"train.precision={options.precision}", f"batch.sequences={windows}",
+           f"batch.micro_batch_tokens={micro_batch}", *VARIANTS.get(variant, []), *options.set]
+    command = [weft, "bench", "--model", model, "--steps", options.steps, "--warmup", 3, "--json", figures,
+               *(word for field in job for word in ("--set", field))]
+    if variant is None:
+        command.append("--operations")
+    if record.result["simulated"] or variant is not None:
+        command.append("--no-peak")
+    if record.run(name, 90, command) is not None:
+        measured = json.loads(figures.read_text(encoding="utf-8"))
+        measured["runs"] = measured.pop("steps", [])
+        if variant is not None:
+            measured["variant"] = variant
+        record.result["gpu"]["steps"].append(measured)
+        record.save()
 
 
-def measure_peer(record):
-    options, model = record.options, record.options.peer_model
-    if attempt([options.python, "-c", "import torch"], 60, {})["outcome"] != "passed":
-        why = f"{options.python} cannot import torch"
-        record.result["stages"].append({"stage": "PyTorch", "outcome": "left out", "why": why})
-        print(f"PyTorch: left out, {why}")
-        return
-    _, micro_batch = SIZES[model]
-    shape = (*cases.GPT2[model], cases.GPT2_CONTEXT, micro_batch // cases.GPT2_CONTEXT)
-    script, *words = cases.peer_language_model(shape, cases.GPT2_VOCABULARY, options.steps, os.cpu_count())
-    command = [options.python, pathlib.Path(cases.PEERS, script), *words, "--device", "cuda", "--compile",
-               "--precision", options.precision]
-    output = record.run("PyTorch", 200, command)
-    if output is not None:
-        record.result["gpu"]["peers"].append({"job": model, **json.loads(output.strip().splitlines()[-1])})
+def measure(record, weft, folder):
+    first, *others = record.options.models.split(",")
+    measure_steps(record, weft, folder, first)
+    for variant in VARIANTS:
+        measure_steps(record, weft, folder, first, variant)
+    parts = {"peers": lambda: measure_peers(record, folder), "same bits": lambda: compare_bits(record, weft, folder),
+             "smoke": lambda: smoke(record, weft, folder), "tests": lambda: test(record)}
+    for name, part in parts.items():
+        if not record.leaves_out(name):
+            part()
+    for model in others:
+        measure_steps(record, weft, folder, model)
+    if not record.leaves_out("sanitizer"):
+        sanitize(record)
+
+
+def measure_peers(record, folder):
+    if record.options.llmc:
+        measure_llmc(record, folder, *SIZES["gpt2-124m"])
+    for model in record.options.peer_models.split(","):
+        measure_pytorch(record, model, SIZES[model][1])
 
 
 def main(arguments):
     options = parse(arguments)
     record = Record(options)
-    weft = check(record)
+    weft = meet_device(record)
     with tempfile.TemporaryDirectory() as folder:
-        measure_steps(record, weft, folder)
-    measure_peer(record)
+        measure(record, weft, folder)
     record.save()
-    failed = [s["stage"] for s in record.result["stages"] if s["outcome"] not in ("passed", "left out")]
-    print(f"{record.file}\n" + (f"failed: {', '.join(failed)}" if failed else "everything passed"))
+    failed = record.failed()
+    print(f"{record.file}\n" + (f"to be looked at, the first first: {', '.join(failed)}" if failed else "everything passed"))
     return 1 if failed else 0
 
 

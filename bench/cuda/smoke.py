@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Short runs of the three kinds of job on the device, beside the same runs on the CPU and beside themselves.
+
+Masks of dropout and the order of data are functions of the seed, so the losses of both kinds of device may differ by
+rounding alone; a second run on the device must not differ at all."""
+
+import gzip
+import json
+import pathlib
+import time
+
+from record import ROOT, attempt
+
+# Each with fields of its own. Finetuning begins from what pretraining left on the CPU.
+JOBS = {"configs/sample/gpt.yaml": [], "configs/sample/translation.yaml": [],
+        "configs/finetune/sample-translate.yaml": ["train.init_from=runs/gpt-0"]}
+STEPS = 40
+# Of a loss, relative. In fp32 sums of a few thousand terms differ in their order, and 40 updates add that up.
+ALLOWED = {"fp32": 2e-3, "bf16": 3e-2}
+RUNS = (("cpu", "fp32"), ("cuda", "fp32"), ("cuda", "bf16"), ("cuda", "bf16"))
+
+
+def prepare(record, weft, folder, job, fields=()):
+    """Jobs name their text relative to the folder that they run in."""
+    configs = folder / "configs"
+    if not configs.exists():
+        configs.symlink_to(ROOT / "configs")
+    prepared = attempt([weft, "prepare", job, *settings(fields)], 60, folder=folder)
+    if prepared["outcome"] == "passed":
+        return True
+    record.add({"stage": f"{pathlib.Path(job).stem}: prepare", **{k: prepared[k] for k in ("outcome", "seconds")}},
+               prepared["output"])
+    return False
+
+
+def write_prompts(folder):
+    """The pairs of the sample corpus as prompts and answers, as docs/finetuning.md makes them."""
+    corpora = folder / "corpora"
+    corpora.mkdir()
+    with gzip.open(ROOT / "configs/sample/train.tsv.gz", "rt", encoding="utf-8") as pairs, \
+            open(corpora / "sample-translate.jsonl", "w", encoding="utf-8") as out:
+        for source, target in (line.rstrip("\n").split("\t") for line in pairs):
+            out.write(json.dumps({"prompt": f"{source} In Norwegian:", "answer": f" {target}"}) + "\n")
+
+
+def settings(fields):
+    return [word for field in fields for word in ("--set", field)]
+
+
+def train_events(directory):
+    """Step -> loss and norm of the gradient; of a step that was trained twice, the later ones."""
+    file = pathlib.Path(directory, "metrics.jsonl")
+    lines = file.read_text(encoding="utf-8").split("\n")[:-1] if file.exists() else []  # the last may be half written
+    events = [json.loads(line) for line in lines if line]
+    return {event["step"]: (event["loss"], event["grad_norm"]) for event in events if event["event"] == "train"}
+
+
+def train(record, weft, folder, job, device, precision, directory):
+    """The loss and the norm of each step."""
+    fields = [*JOBS[job], f"device={device}", f"train.precision={precision}", f"train.max_steps={STEPS}",
+              "schedule.warmup_steps=10", "log.every_steps=1", f"evaluation.every_steps={STEPS}", f"checkpoint.every_steps={STEPS}",
+              f"run_dir={directory}"]
+    if record.run(f"{directory.name} {device} {precision}", 60, [weft, "train", job, *settings(fields)], folder) is None:
+        return None
+    return list(train_events(directory).values())
+
+
+def compare(record, name, found):
+    """found: the losses of RUNS, or nothing where a run failed."""
+    expected, *others = found[:3]
+    first, second = found[2:]
+    stage = {"stage": f"{name}: losses", "outcome": "passed", "seconds": 0.0, "greatest_difference": {}}
+    for (_, precision), losses in zip(RUNS[1:3], others):
+        if not expected or not losses or len(losses) != len(expected):
+            stage["outcome"] = "failed: a run is missing"
+            continue
+        difference = max(abs(a[0] - b[0]) / a[0] for a, b in zip(expected, losses))
+        stage["greatest_difference"][precision] = difference
+        if not difference <= ALLOWED[precision]:
+            stage["outcome"] = f"failed: losses in {precision} differ from the CPU's"
+    if stage["outcome"] == "passed" and first != second:
+        at = next(i for i, (a, b) in enumerate(zip(first, second)) if a != b)
+        stage["outcome"] = f"failed: the second run differs from the first at step {at + 1}"
+    record.add(stage, json.dumps(found))
+
+
+def smoke(record, weft, folder):
+    folder = pathlib.Path(folder, "smoke")
+    folder.mkdir()
+    write_prompts(folder)
+    for job in JOBS:
+        name = pathlib.Path(job).stem
+        if record.leaves_out(f"{name}: losses"):
+            continue
+        if not prepare(record, weft, folder, job, JOBS[job]):
+            continue
+        compare(record, name, [train(record, weft, folder, job, *run, folder / "runs" / f"{name}-{i}")
+                               for i, run in enumerate(RUNS)])
