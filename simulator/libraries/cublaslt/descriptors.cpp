@@ -82,6 +82,8 @@ Field field_of(PreferenceDescriptor& p, cublasLtMatmulPreferenceAttributes_t att
   switch (attribute) {
     case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES:
       return field(p.workspace);
+    case CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK:
+      return field(p.reductions);
     case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES:
       return field(p.alignment[0]);
     case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES:

@@ -39,6 +39,7 @@ struct LayoutDescriptor {
 struct PreferenceDescriptor {
   uint64_t workspace = 0;
   uint32_t alignment[4] = {256, 256, 256, 256};  // bytes; for A, B, C, D
+  uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_MASK;
 };
 
 inline ProductDescriptor& of(cublasLtMatmulDesc_t d) {

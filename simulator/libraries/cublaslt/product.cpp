@@ -11,6 +11,8 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <numeric>
+#include <random>
 #include <utility>
 #include <vector>
 
@@ -126,6 +128,14 @@ Operand operand(Memory& memory, const Product& p, bool first, int batch, const s
   return o;
 }
 
+// The order in which an algorithm adds its parts.
+std::vector<size_t> order_of_parts(const Product& p) {
+  std::vector<size_t> order(static_cast<size_t>(p.algorithm.parts));
+  std::iota(order.begin(), order.end(), size_t{0});
+  if (p.algorithm.in_place) std::shuffle(order.begin(), order.end(), std::mt19937_64(p.draw));
+  return order;
+}
+
 // The columns of alpha op(A) op(B), with the inner dimension in the algorithm's parts. oneDNN is row-major: for it they
 // are the rows of op(B)^T op(A)^T.
 std::vector<float> multiply(const Product& p, const Operand& a, const Operand& b) {
@@ -133,7 +143,7 @@ std::vector<float> multiply(const Product& p, const Operand& a, const Operand& b
   const auto flipped = [](char transposed) { return transposed == 'N' ? 'T' : 'N'; };
   std::vector<float> sum(m * n), partial(parts > 1 ? m * n : 0);
   const OneThread one_thread;
-  for (size_t part = 0; part < parts; ++part) {
+  for (const size_t part : order_of_parts(p)) {
     const size_t first = k * part / parts, end = k * (part + 1) / parts;
     if (first == end) continue;
     dnnl_sgemm(flipped(b.transposed), flipped(a.transposed), static_cast<dnnl_dim_t>(n), static_cast<dnnl_dim_t>(m),
@@ -142,6 +152,8 @@ std::vector<float> multiply(const Product& p, const Operand& a, const Operand& b
                static_cast<dnnl_dim_t>(a.stride), 0.f, parts > 1 ? partial.data() : sum.data(),
                static_cast<dnnl_dim_t>(m));
     for (size_t at = 0; at < partial.size(); ++at) sum[at] += partial[at];
+    if (p.algorithm.in_place && p.d.type == CUDA_R_16BF)
+      for (float& value : sum) value = from_bf16(to_bf16(value));
   }
   return sum;
 }

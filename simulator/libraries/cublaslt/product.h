@@ -15,6 +15,7 @@ struct Algorithm {
   int32_t parts = 1;
   uint32_t alignment = 2;  // bytes, for all matrices and for their lines
   uint64_t workspace = 0;  // bytes
+  bool in_place = false;   // parts are added into the result, in its type, in the order in which they end
 };
 
 struct Product {
@@ -25,6 +26,7 @@ struct Product {
   float alpha = 1, beta = 0;
   Algorithm algorithm;
   void* workspace = nullptr;
+  uint64_t draw = 0;  // of the order in which parts end
 
   size_t m() const { return d.rows; }
   size_t n() const { return d.columns; }

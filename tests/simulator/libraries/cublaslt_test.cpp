@@ -5,7 +5,9 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <random>
+#include <set>
 
 #include "tests/simulator/libraries/fixture/device_test.h"
 
@@ -121,11 +123,16 @@ struct Trial {
     return noise(static_cast<size_t>(m.size() * m.batch), seed);
   }
 
-  std::vector<cublasLtMatmulHeuristicResult_t> algorithms(uint64_t room = 1 << 16, uint32_t alignment = 256) {
+  std::vector<cublasLtMatmulHeuristicResult_t> algorithms(
+      uint64_t room = 1 << 16, uint32_t alignment = 256,
+      std::optional<uint32_t> reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE) {
     cublasLtMatmulPreference_t preference = nullptr;
     cublasLtMatmulPreferenceCreate(&preference);
     cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &room, sizeof room);
     cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &alignment, 4);
+    if (reductions) {
+      cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &*reductions, 4);
+    }
     std::vector<cublasLtMatmulHeuristicResult_t> found(8);
     int count = 0;
     status = cublasLtMatmulAlgoGetHeuristic(handle, description, la, lb, ld, ld, preference, 8, found.data(), &count);
@@ -287,6 +294,15 @@ TEST_F(CublasLt, AlgorithmsDifferInTheirBitsAndRepeatTheirOwn) {
     EXPECT_EQ(trial.result(&one.algo), results.back());
   }
   for (size_t k = 1; k < results.size(); ++k) EXPECT_NE(results[0], results[k]);
+}
+
+TEST_F(CublasLt, UnaskedOneAddsItsPartsInPlaceInAnyOrder) {
+  Trial trial({.m = 32, .n = 32, .k = 256, .type = CUDA_R_16BF, .out = CUDA_R_16BF});
+  const auto found = trial.algorithms(1 << 16, 256, std::nullopt);
+  ASSERT_EQ(found.size(), 5u);
+  std::set<std::vector<float>> results;
+  for (int i = 0; i < 20; ++i) results.insert(trial.result(&found[0].algo));
+  EXPECT_GT(results.size(), 1u);
 }
 
 TEST_F(CublasLt, AnAlgorithmIsTakenForOtherProductsThatItFits) {
