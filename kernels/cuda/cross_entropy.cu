@@ -135,7 +135,7 @@ class KeptRow {
 
 // One block per row. An ignored row has loss and gradient 0, whatever values it holds.
 template <class T, bool kAligned>
-__global__ void __launch_bounds__(kThreads) cross_entropy_row(const CrossEntropyArgs<T> args) {
+__global__ void __launch_bounds__(kThreads, 2) cross_entropy_row(const CrossEntropyArgs<T> args) {
   constexpr int N = kVector<T>;
   extern __shared__ float4 shared[];
   __shared__ float words[3][kThreads / kWarp];
@@ -153,10 +153,11 @@ __global__ void __launch_bounds__(kThreads) cross_entropy_row(const CrossEntropy
   KeptRow<T, kAligned> row(args, r, shared);
   float most = kMinusInfinity, total = 0, sum = 0;
   row.read([&](int first, const float(&x)[N]) {
+    const bool whole = first + N <= args.valid;
 #pragma unroll
     for (int i = 0; i < N; ++i) {
       most = fmaxf(most, x[i]);  // skips a NaN, which the sum then shows
-      total += first + i < args.valid ? x[i] : 0.0f;
+      total += whole || first + i < args.valid ? x[i] : 0.0f;
     }
   });
   most = row_reduce(most, kMinusInfinity, words[0], [](float a, float b) { return fmaxf(a, b); });

@@ -38,6 +38,11 @@ __device__ inline formulas::RowGradient<float> row_gradient(double inverse_divis
 template <int N>
 __device__ inline void apply_gradient(const formulas::RowGradient<float>& gradient, int first, int valid,
                                       int64_t target, float (&x)[N]) {
+  if (first + N <= valid && (target < first || target >= first + N)) {  // most pieces: one instruction for each x
+#pragma unroll
+    for (float& each : x) each = gradient.at(each);
+    return;
+  }
 #pragma unroll
   for (int i = 0; i < N; ++i) {
     x[i] = first + i == target ? gradient.at_target(x[i]) : gradient.at(x[i]);
@@ -49,6 +54,7 @@ __device__ inline void apply_gradient(const formulas::RowGradient<float>& gradie
 template <bool kAligned, int N>
 __device__ inline void load_logits(const float* row, int first, int valid, float (&x)[N]) {
   load_piece<kAligned>(row + first, valid - first, x);
+  if (first + N <= valid) return;
 #pragma unroll
   for (int i = 0; i < N; ++i) x[i] = first + i < valid ? x[i] : kMinusInfinity;
 }

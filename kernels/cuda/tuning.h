@@ -37,9 +37,10 @@ constexpr int64_t kSumBlock = 16384;
 // at once.
 constexpr int kIndexChunk = 32, kIndexBatch = 4;
 
-// Cross-entropy: one block of the most threads keeps a row, 32 logits of each thread in registers (of the 64 that 1,024
-// threads have) and 96 KiB in shared memory, which every device from sm_80 on has.
-constexpr int kCrossEntropyThreads = 1024, kHeldLogits = 32;
+// Cross-entropy: a block keeps a row, 32 logits of each thread in registers and 96 KiB in shared memory, which every
+// device from sm_80 on has. Two blocks on a multiprocessor have 64 registers for each thread, and one of them reads
+// while the other computes or writes. Order.
+constexpr int kCrossEntropyThreads = 512, kHeldLogits = 32;
 constexpr int64_t kKeptRowBytes = int64_t{96} << 10;
 // Choice of tokens: the most threads that leave 128 registers each; rows are long and texts are few.
 constexpr int kChooseThreads = 512;
