@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "kernels/cuda/attention/exponential.cuh"
 #include "kernels/cuda/attention/products.cuh"
 #include "kernels/cuda/attention/rows.h"
 #include "kernels/cuda/attention/shape.cuh"
@@ -70,16 +71,16 @@ struct Dropped {
   }
 };
 
-// weights: scores -> P M; dweights: dout V^T -> dS. Both become 0 behind the mask.
+// weights: scores -> P M; dweights: dout V^T -> dS. Both become 0 behind the mask. base: scale log2(e).
 template <bool kEdge, int kCount, class LogSum, class Delta>
 __device__ void score_gradients(float (&weights)[kCount / 8][4], float (&dweights)[kCount / 8][4], int begin,
-                                const Seen& seen, float scale, const Dropped& dropped, LogSum log_sum, Delta delta) {
+                                const Seen& seen, float base, const Dropped& dropped, LogSum log_sum, Delta delta) {
 #pragma unroll
   for (int j = 0; j < kCount / 8; ++j) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const bool sees = !kEdge || seen(i / 2, begin + 8 * j + lane() % 4 * 2 + i % 2);
-      const float weight = exp2f(fmaf(weights[j][i], scale, -log_sum(j, i)) * kLog2E);
+      const float weight = exponential(fmaf(weights[j][i], base, -log_sum(j, i) * kLog2E));
       const float gradient = weight * (dropped(dweights[j][i], j, i) - delta(j, i));
       weights[j][i] = sees ? dropped(weight, j, i) : 0;
       dweights[j][i] = sees ? gradient : 0;
@@ -166,7 +167,7 @@ __global__ void __launch_bounds__(KeyShape<T, kWidth>::kThreads, KeyShape<T, kWi
         });
       }
       score_gradients<kEdge, kOther>(
-          weights[0], dweights[0], begin, seen[0], args.scale, dropped,
+          weights[0], dweights[0], begin, seen[0], args.scale * kLog2E, dropped,
           [&](int j, int i) { return number.log_sum[8 * j + lane() % 4 * 2 + i % 2]; },
           [&](int j, int i) { return number.delta[8 * j + lane() % 4 * 2 + i % 2]; });
       add_weighted<kEdge, kWidth, kOther, kColumns>(dvalues, weights, dout, first_column, begin, seen);
@@ -264,7 +265,7 @@ __global__ void __launch_bounds__(QueryShape<T, kWidth>::kThreads, QueryShape<T,
         dropped.kept = dropout.kept_keys<kOther>(begin, [&](int r) { return dropout.row(row + min(r, left - 1)); });
       }
       score_gradients<kEdge, kOther>(
-          weights[0], dweights[0], begin, seen[0], args.scale, dropped, [&](int, int i) { return log_sum[i / 2]; },
+          weights[0], dweights[0], begin, seen[0], args.scale * kLog2E, dropped, [&](int, int i) { return log_sum[i / 2]; },
           [&](int, int i) { return delta[i / 2]; });
       add_weighted<kEdge, kWidth, kOther, kColumns>(dqueries, dweights, keys_tile, first_column, begin, seen);
     };

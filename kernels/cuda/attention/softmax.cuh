@@ -2,6 +2,7 @@
 #pragma once
 #include <limits>
 
+#include "kernels/cuda/attention/exponential.cuh"
 #include "kernels/cuda/attention/products.cuh"
 #include "kernels/cuda/attention/shape.cuh"
 #include "kernels/formulas/softmax.h"
@@ -75,8 +76,9 @@ struct RunningRows {
         for (int i = 2 * h; i < 2 * h + 2; ++i) most = sees(j, i) ? fmaxf(most, scores[j][i]) : most;
       }
       most = row_max(most);
-      const float shrink = max[b][h] == most ? 1 : exp2f((max[b][h] - most) * base);
+      const float shrink = max[b][h] == most ? 1 : exponential((max[b][h] - most) * base);
       max[b][h] = most;
+      const float subtracted = most * base;  // its rounding is one factor of the row, which its sum divides out
       float more = 0;
 #pragma unroll
       for (auto& block : sums[b]) block[2 * h] *= shrink, block[2 * h + 1] *= shrink;
@@ -84,7 +86,7 @@ struct RunningRows {
       for (int j = 0; j < kCount / 8; ++j) {
 #pragma unroll
         for (int i = 2 * h; i < 2 * h + 2; ++i) {
-          scores[j][i] = sees(j, i) ? exp2f((scores[j][i] - most) * base) : 0;
+          scores[j][i] = sees(j, i) ? exponential(fmaf(scores[j][i], base, -subtracted)) : 0;
           more += scores[j][i];
         }
       }
@@ -120,8 +122,8 @@ struct Joined {
   float max, sum, left, right;
   __device__ Joined(float left_max, float left_sum, float right_max, float right_sum, float base)
       : max(fmaxf(left_max, right_max)),
-        left(left_max == max ? 1 : exp2f((left_max - max) * base)),
-        right(right_max == max ? 1 : exp2f((right_max - max) * base)) {
+        left(left_max == max ? 1 : exponential((left_max - max) * base)),
+        right(right_max == max ? 1 : exponential((right_max - max) * base)) {
     sum = fmaf(right_sum, right, left_sum * left);
   }
   __device__ float operator()(float left_sum, float right_sum) const { return fmaf(right_sum, right, left_sum * left); }
