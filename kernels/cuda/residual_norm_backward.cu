@@ -111,6 +111,15 @@ class ResidualNormBackwardRows {
         gamma_(args.sum_gamma, args.sums.gamma, args.width),
         beta_(args.sum_beta, args.sums.beta, args.width) {}
 
+  // Has a later row brought to the L2 cache. A block has few rows in flight, each of which waits for its sums.
+  __device__ void prefetch(int64_t row) const {
+    const int first = static_cast<int>(threadIdx.x) * N;
+    if (!kOnce || first >= args_.width) return;
+    const int64_t at = row * args_.width + first;
+    if (args_.dsum) prefetch_l2(args_.dsum + at);
+    if (args_.dnormed) prefetch_l2(args_.dnormed + at), prefetch_l2(args_.sum + at);
+  }
+
   // `words`: one pair for each warp.
   __device__ void row(int64_t row, bool here, float2* words) {
     const int columns = here ? args_.width : 0;
@@ -118,6 +127,8 @@ class ResidualNormBackwardRows {
     float total[N], gradient[N], normal[N];
     float along_one = 0, along_normal = 0;
     const float rstd = args_.dnormed && here ? args_.rstd[row] : 0.0f;
+    // Where there is one piece, all that the row reads is asked for at once, before its sums are waited for.
+    if constexpr (kOnce) read_dsum(start, static_cast<int>(threadIdx.x) * N, columns, total);
     if (args_.dnormed) {
       const float mean = here ? args_.mean[row] : 0.0f;
       for_pieces<kOnce, N>(args_.width, [&](int first) {
@@ -132,12 +143,7 @@ class ResidualNormBackwardRows {
     }
     for_pieces<kOnce, N>(args_.width, [&](int first) {
       const int left = columns - first;
-      if (args_.dsum) {
-        load_piece<kAligned>(args_.dsum + start + first, left, total);
-      } else {
-#pragma unroll
-        for (int i = 0; i < N; ++i) total[i] = 0;
-      }
+      if constexpr (!kOnce) read_dsum(start, first, columns, total);
       if (args_.dnormed) {
         if constexpr (!kOnce) {
           read(start, first, columns, here ? args_.mean[row] : 0.0f, rstd, gradient, normal);
@@ -165,6 +171,11 @@ class ResidualNormBackwardRows {
     load_piece<kAligned>(args_.sum + start + first, columns - first, normal);
 #pragma unroll
     for (int i = 0; i < N; ++i) normal[i] = first + i < columns ? formulas::normalised(normal[i], mean, rstd) : 0.0f;
+  }
+  __device__ void read_dsum(int64_t start, int first, int columns, float (&total)[N]) const {
+    if (args_.dsum) return load_piece<kAligned>(args_.dsum + start + first, columns - first, total);
+#pragma unroll
+    for (float& each : total) each = 0;
   }
   __device__ void sum_columns(int first, const float (&dnormed)[N], const float (&normal)[N]) {
     float product[N];
@@ -208,7 +219,8 @@ __global__ void __launch_bounds__(kRowThreads, 2) residual_norm_backward(const R
   ResidualNormBackwardRows<T, kAligned, kOnce> rows(args);
   int turn = 0;
   for (int64_t first = begin; first < end; first += blockDim.y, turn ^= 1) {
-    const int64_t row = first + threadIdx.y;
+    const int64_t row = first + threadIdx.y, later = row + blockDim.y;
+    if (later < end) rows.prefetch(later);
     rows.row(row, row < end, row_words[turn]);
   }
   rows.finish(column_words);
