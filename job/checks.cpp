@@ -87,9 +87,6 @@ void check_graphs(const JobConfig& job, Problems& problems) {
       job.data.document_mask,
       "train.graphs: a graph has fixed shapes, and data.document_mask cuts the windows of each step differently; "
       "set one of them to false");
-  problems.add_if(job.train.attention == AttentionChoice::Cudnn,
-                  "train.graphs: graphs are not supported with cuDNN attention; set it to false, or train.attention to "
-                  "own");
 }
 
 void check_task(const JobConfig& job, Problems& problems) {

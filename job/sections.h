@@ -74,7 +74,7 @@ struct TrainConfig {
   bool tf32 = false;
   AlgorithmChoice algorithms = AlgorithmChoice::Measured;
   std::string algorithms_file;
-  AttentionChoice attention = AttentionChoice::Own;
+  AttentionChoice attention = AttentionChoice::Auto;
   bool graphs = false;
   Recompute recompute = Recompute::None;
   SpikesConfig spikes;
@@ -121,8 +121,9 @@ struct TrainConfig {
             Affects::Nothing);
     v.field(
         "attention", attention,
-        "What computes attention on CUDA devices: own, weft's kernels; or cudnn: cuDNN in bf16 where sequences have "
-        "one length and no dropout, otherwise own (docs/determinism.md).",
+        "What computes attention on CUDA devices: own, weft's kernels; cudnn: cuDNN in bf16 where sequences have one "
+        "length and no dropout, otherwise own; auto: the faster as measured, cudnn on devices from sm_90 on if the "
+        "library is there, own on older ones (docs/determinism.md).",
         Affects::Nothing);
     v.field("graphs", graphs,
             "On CUDA devices, for steps of windows: forward and backward of a step, and the update, are captured into "

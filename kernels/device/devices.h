@@ -18,11 +18,11 @@ struct EnumNames<DeviceChoice> {
 };
 
 // The implementation of attention on a CUDA device: weft's own kernels, or cuDNN for the cases that it covers.
-enum class AttentionChoice : uint8_t { Own, Cudnn };
+enum class AttentionChoice : uint8_t { Auto, Own, Cudnn };
 
 template <>
 struct EnumNames<AttentionChoice> {
-  static constexpr auto kNames = enum_names<AttentionChoice>("own", "cudnn");
+  static constexpr auto kNames = enum_names<AttentionChoice>("auto", "own", "cudnn");
 };
 
 class Backend;

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "kernels/cuda/cudnn/log_sum.h"
+#include "kernels/cuda/runtime/errors.h"
 #include "kernels/cuda/tuning.h"
 
 namespace weft::cuda {
@@ -22,6 +23,13 @@ AttentionPointers pointers_of(const Args& args, const AttentionLayout& at) {
           .out = first_of(args.out, at.out)};
 }
 
+// cuDNN has kernels for the tensor cores of sm_90, which weft's own do not use.
+bool favors_library(int device) {
+  int major = 0;
+  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "asking what a device can do");
+  return major >= tuning::kLibraryAttentionMajor;
+}
+
 // Backward's workspace: the library's own, then log_sum as the library reads it.
 struct BackwardScratch {
   std::byte* library;
@@ -33,36 +41,43 @@ struct BackwardScratch {
 
 }  // namespace
 
+// Where nothing was asked for, nothing is said of what is not there.
 void LibraryAttention::choose(AttentionChoice choice) {
-  if (choice == AttentionChoice::Own) return use(nullptr);
+  asked_ = choice == AttentionChoice::Cudnn;
+  const bool wanted = asked_ || (choice == AttentionChoice::Auto && favors_library(stream_.device()));
+  if (!wanted) return use(nullptr);
   try {
     use(open_cudnn(stream_));
     log_info("attention: {} if sequences have one length, else weft's own kernels", name());
   } catch (const CudnnRefusal& refusal) {
     use(nullptr);
-    log_warning("attention: weft's own kernels, not cuDNN: {}", refusal.what());
+    if (asked_) log_warning("attention: weft's own kernels, not cuDNN: {}", refusal.what());
   }
 }
 
 void LibraryAttention::use(std::unique_ptr<AttentionPlans> plans) {
   stream_.finish();  // plans that are destroyed now may be at work
   built_.clear();
+  captured_.clear();
   plans_ = std::move(plans);
   warned_ = false;
 }
 
 void LibraryAttention::warn_once(const std::string& reason) {
-  if (!warned_) log_warning("attention: weft's own kernels instead of {}: {}", name(), reason);
+  if (asked_ && !warned_) log_warning("attention: weft's own kernels instead of {}: {}", name(), reason);
   warned_ = true;
 }
 
+// Backward's workspace grows with the square of a length: where nobody asked for it, it has a limit.
 std::unique_ptr<AttentionPlan> LibraryAttention::build(const AttentionWindows& windows) {
   if (built_.size() >= tuning::kMostPlans) {
     stream_.finish();  // some plans may be at work
     built_.clear();
   }
   try {
-    return plans_->build(windows);
+    std::unique_ptr<AttentionPlan> plan = plans_->build(windows);
+    const bool too_much = !asked_ && plan->workspace() > tuning::kMostAttentionWorkspace;
+    return too_much ? nullptr : std::move(plan);
   } catch (const CudnnRefusal& refusal) {
     warn_once(refusal.what());
     return nullptr;
@@ -79,7 +94,7 @@ AttentionPlan* LibraryAttention::plan_of(const Args& args) {
   const AttentionWindows windows = windows_of(args);
   const auto known = built_.find(windows);
   if (known != built_.end()) return known->second.get();
-  std::unique_ptr<AttentionPlan> plan = build(windows);
+  std::shared_ptr<AttentionPlan> plan = build(windows);
   return (built_[windows] = std::move(plan)).get();
 }
 
@@ -93,11 +108,12 @@ size_t LibraryAttention::workspace(const AttentionBackward& args) {
   return plan ? scratch_bytes([&](Scratch& scratch) { BackwardScratch(scratch, *plan, args); }) : 0;
 }
 
-bool LibraryAttention::run(const AttentionWindows& windows, AttentionPlan& plan, const AttentionPointers& pointers,
-                           void* workspace) {
+bool LibraryAttention::run(const AttentionWindows& windows, const AttentionPointers& pointers, void* workspace) {
   select_device(stream_.device());
+  const std::shared_ptr<AttentionPlan> plan = built_.at(windows);
+  if (stream_.capturing()) captured_.insert(plan);
   try {
-    plan.run(pointers, workspace);
+    plan->run(pointers, workspace);
     return true;
   } catch (const CudnnRefusal& refusal) {
     warn_once(refusal.what());
@@ -112,7 +128,7 @@ bool LibraryAttention::run(const AttentionForward& args, Scratch scratch) {
   const AttentionWindows windows = windows_of(args);
   AttentionPointers pointers = pointers_of(args, layout_of(windows));
   pointers.log_sum = args.log_sum.device_data<float>();
-  return run(windows, *plan, pointers, scratch.take<std::byte>(static_cast<int64_t>(plan->workspace())));
+  return run(windows, pointers, scratch.take<std::byte>(static_cast<int64_t>(plan->workspace())));
 }
 
 bool LibraryAttention::run(const AttentionBackward& args, Scratch scratch) {
@@ -130,7 +146,7 @@ bool LibraryAttention::run(const AttentionBackward& args, Scratch scratch) {
   pointers.dquery = first_of(dqueries, at.query);
   pointers.dkey = first_of(dkeys, at.key);
   pointers.dvalue = first_of(dkeys, at.value);
-  return run(windows, *plan, pointers, pieces.library);
+  return run(windows, pointers, pieces.library);
 }
 
 }  // namespace weft::cuda

@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "kernels/backend/scratch.h"
@@ -16,7 +17,7 @@ class LibraryAttention {
  public:
   explicit LibraryAttention(const Stream& stream) : stream_(stream) {}
 
-  // If a library is asked for, logs in one line what computes attention from now on.
+  // If a library computes attention from now on, or does not though it was asked for, one logged line says so.
   void choose(AttentionChoice choice);
   // Null: weft's own kernels alone.
   void use(std::unique_ptr<AttentionPlans> plans);
@@ -33,12 +34,14 @@ class LibraryAttention {
   template <class Args>
   AttentionPlan* plan_of(const Args& args);
   std::unique_ptr<AttentionPlan> build(const AttentionWindows& windows);
-  bool run(const AttentionWindows& windows, AttentionPlan& plan, const AttentionPointers& pointers, void* workspace);
+  bool run(const AttentionWindows& windows, const AttentionPointers& pointers, void* workspace);
   void warn_once(const std::string& reason);
 
   const Stream& stream_;
   std::unique_ptr<AttentionPlans> plans_;
-  std::map<AttentionWindows, std::unique_ptr<AttentionPlan>> built_;  // null: refused
+  std::map<AttentionWindows, std::shared_ptr<AttentionPlan>> built_;  // null: refused
+  std::set<std::shared_ptr<AttentionPlan>> captured_;                 // graphs run their kernels
+  bool asked_ = true;  // false: a job leaves the choice to weft, and reasons for it are not logged
   bool warned_ = false;
 };
 
