@@ -36,6 +36,7 @@ LoadedModel load_model(Context& context, Mesh& mesh, const fs::path& path, bool 
   // Products use the library's first algorithms and not the run's, so that a model's output follows from its weights,
   // the device and the library, whatever the run had measured when it saved the weights.
   set_products(context, {.tf32 = loaded.job.train.tf32});
+  context.set_logits_chunk(loaded.job.train.output_chunk_mib << 20);
   loaded.state = run_state_of(manifest, loaded.path);
   const CheckpointTokenizers tokenizers = checkpoint.tokenizers();
   loaded.source_tokenizer = tokenizers.source, loaded.target_tokenizer = tokenizers.target;

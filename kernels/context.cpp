@@ -64,7 +64,15 @@ Tensor Context::zeros(Shape shape, DType dtype) {
   return t;
 }
 
-std::vector<std::pair<std::string, std::string>> Context::fingerprint() const { return backend_->fingerprint(); }
+std::vector<std::pair<std::string, std::string>> Context::fingerprint() const {
+  auto all = backend_->fingerprint();
+  // Without either, chunks are those that checkpoints without this entry were trained with.
+  const LogitsChunk chunk = logits_chunk();
+  if (logits_chunk_bytes_ > 0 || chunk.row_step > 1) {
+    all.emplace_back("logits", fmt::format("chunks of {} bytes", chunk.most_bytes));
+  }
+  return all;
+}
 
 Device Context::planned_device() const { return backend_->allocator()->device(); }
 
@@ -73,6 +81,12 @@ void Context::finish() {
 }
 
 int64_t Context::vocabulary_multiple() const { return backend_->vocabulary_multiple(); }
+
+LogitsChunk Context::logits_chunk() const {
+  LogitsChunk chunk = backend_->logits_chunk();
+  if (logits_chunk_bytes_ > 0) chunk.least_bytes = chunk.most_bytes = logits_chunk_bytes_;
+  return chunk;
+}
 
 void choose_attention(Context& context, AttentionChoice choice) { context.backend().choose_attention(choice); }
 

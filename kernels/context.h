@@ -14,6 +14,13 @@
 
 namespace weft {
 
+// How many rows of the output layer's logits are computed at once. Their gradients are added chunk by chunk, so it
+// decides the order of sums.
+struct LogitsChunk {
+  int64_t least_bytes, most_bytes;  // of a chunk's logits
+  int64_t row_step;                 // rows are a multiple of it if there are as many
+};
+
 class Backend;  // kernels/backend/backend.h, private to kernels/
 
 // The resources that one rank computes with: the backend of its device, the device's memory, the rank's host threads,
@@ -44,6 +51,10 @@ class Context {
   std::vector<std::pair<std::string, std::string>> fingerprint() const;
   // Each rank pads its rows of the vocabulary in memory to a multiple of this, which makes matrix products faster.
   int64_t vocabulary_multiple() const;
+  // The device's, or what set_logits_chunk() asked for.
+  LogitsChunk logits_chunk() const;
+  // Call it before the first loss. 0 means the device's.
+  void set_logits_chunk(int64_t bytes) { logits_chunk_bytes_ = bytes; }
   // Waits for the device, at the end of a measurement. Training never calls it.
   void finish();
   // Whether each operation waits for its end and adds its seconds to the ledger (off by default).
@@ -62,6 +73,7 @@ class Context {
   int threads_;
   bool dry_;
   bool timed_ = false;
+  int64_t logits_chunk_bytes_ = 0;
   std::function<void()> on_progress_;
   std::unique_ptr<Backend> backend_;
   std::shared_ptr<MemoryPool> pool_;

@@ -12,8 +12,6 @@
 namespace weft {
 namespace {
 
-constexpr int64_t kFewBytes = int64_t{4} << 20, kManyBytes = int64_t{128} << 20;
-
 // The columns of the vocabulary that this rank holds.
 struct Columns {
   int64_t first = 0, valid = 0;
@@ -138,17 +136,19 @@ void clear_overwritten(Context& context, const OutputLoss& a) {
   }
 }
 
-int64_t chunk_rows(const OutputLoss& a) {
+// As many bytes of logits as the weight's gradient has, which every chunk adds to, within the device's limits.
+int64_t chunk_rows(const Context& context, const OutputLoss& a) {
+  const LogitsChunk limits = context.logits_chunk();
   const auto row_bytes = a.weight.size(0) * static_cast<int64_t>(size_of(accumulator_of(a.hidden.dtype())));
   const int64_t weight_gradient = row_bytes * a.weight.columns();
-  const int64_t derived = std::clamp(weight_gradient, kFewBytes, kManyBytes);
-  return std::max<int64_t>((a.chunk_bytes > 0 ? a.chunk_bytes : derived) / row_bytes, 16);
+  const int64_t rows = std::clamp(weight_gradient, limits.least_bytes, limits.most_bytes) / row_bytes;
+  return std::max<int64_t>(rows < limits.row_step ? rows : rows / limits.row_step * limits.row_step, 16);
 }
 
 }  // namespace
 
 void output_loss(Context& context, const OutputLoss& a) {
-  const int64_t rows = a.hidden.size(0), step = chunk_rows(a);
+  const int64_t rows = a.hidden.size(0), step = chunk_rows(context, a);
   const bool divided = a.tp && a.tp->size() > 1;
   if (rows == 0 && a.dhidden) clear_overwritten(context, a);
   for (int64_t begin = 0; begin < rows; begin += step) {

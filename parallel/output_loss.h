@@ -29,9 +29,6 @@ struct OutputLoss {
   Tensor dhidden;        // [rows, width], written; absent: no gradients at all
   Gradient dweight;      // accumulator dtype, or absent
   Gradient dbias;        // accumulator dtype, or absent
-  // Bytes of a chunk's logits, for tests; 0: as many bytes as the weight's gradient has, which every chunk adds to, but
-  // 4 to 128 MiB. If the weight is small, a chunk's logits then stay in a cache between their product and their use.
-  int64_t chunk_bytes = 0;
 };
 void output_loss(Context& context, const OutputLoss& args);
 

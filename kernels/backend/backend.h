@@ -47,6 +47,7 @@ class Backend {
   virtual std::shared_ptr<Allocator> allocator() const = 0;
   virtual std::vector<std::pair<std::string, std::string>> fingerprint() const = 0;
   virtual int64_t vocabulary_multiple() const = 0;
+  virtual LogitsChunk logits_chunk() const = 0;
   // For devices that choose among algorithms, as kernels/device/tuning.h describes.
   virtual void set_products(const ProductOptions&) {}
   virtual std::string tuned() const { return {}; }

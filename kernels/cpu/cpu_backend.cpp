@@ -27,6 +27,11 @@ std::vector<std::pair<std::string, std::string>> CpuBackend::fingerprint() const
 // With this multiple, rows of fp32 logits begin on a cache line.
 int64_t CpuBackend::vocabulary_multiple() const { return 16; }
 
+// Where the weight is small, a chunk's logits stay in a cache between their product and their use.
+LogitsChunk CpuBackend::logits_chunk() const {
+  return {.least_bytes = int64_t{4} << 20, .most_bytes = int64_t{128} << 20, .row_step = 1};
+}
+
 void CpuBackend::upload(std::span<const std::byte> from, const Tensor& to) {
   std::memcpy(to.device_raw(), from.data(), from.size());
 }

@@ -15,6 +15,7 @@ class CpuBackend : public Backend {
   std::shared_ptr<Allocator> allocator() const override { return allocator_; }
   std::vector<std::pair<std::string, std::string>> fingerprint() const override;
   int64_t vocabulary_multiple() const override;
+  LogitsChunk logits_chunk() const override;
   void upload(std::span<const std::byte> from, const Tensor& to) override;
   void download(const Tensor& from, std::span<std::byte> to) override;
   size_t packed_bytes(int64_t out, int64_t in, WeightFormat format) const override;

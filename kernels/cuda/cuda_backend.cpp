@@ -66,6 +66,10 @@ std::vector<std::pair<std::string, std::string>> CudaBackend::fingerprint() cons
 
 int64_t CudaBackend::vocabulary_multiple() const { return tuning::kVocabularyMultiple; }
 
+LogitsChunk CudaBackend::logits_chunk() const {
+  return {.least_bytes = tuning::kLogitsBytes, .most_bytes = tuning::kLogitsBytes, .row_step = tuning::kLogitsRowStep};
+}
+
 // A plan has no libraries, so the choices of its job change nothing here.
 void CudaBackend::set_products(const ProductOptions& options) {
   if (queues_) queues_->matmul.set_options(options);

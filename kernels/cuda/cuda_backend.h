@@ -20,6 +20,7 @@ class CudaBackend : public Backend {
   std::shared_ptr<Allocator> allocator() const override { return allocator_; }
   std::vector<std::pair<std::string, std::string>> fingerprint() const override;
   int64_t vocabulary_multiple() const override;
+  LogitsChunk logits_chunk() const override;
   void set_products(const ProductOptions& options) override;
   std::string tuned() const override;
   void take_tuned(const std::string& text, const std::string& from) override;

@@ -28,7 +28,7 @@ Result run(Communicator* tp, int64_t first, int64_t rows, int64_t chunk_bytes) {
   Context context;
   const auto tensor = [&](const Shape& shape) { return context.zeros(shape, DType::F64); };
   OutputLoss a{.tp = tp, .vocabulary = kVocabulary, .smoothing = kSmoothing, .step = {.inverse_divisor = kScale}};
-  a.chunk_bytes = chunk_bytes;
+  context.set_logits_chunk(chunk_bytes);
   a.hidden = tensor({kTokens, kWidth}), a.weight = tensor({rows, kWidth}), a.bias = tensor({rows});
   a.targets = context.empty({kTokens}, DType::I32);
   for (int64_t t = 0; t < kTokens; ++t) {

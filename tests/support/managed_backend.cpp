@@ -48,6 +48,7 @@ class ManagedBackend : public Backend {
     return devices_.device.fingerprint();
   }
   int64_t vocabulary_multiple() const override { return devices_.device.vocabulary_multiple(); }
+  LogitsChunk logits_chunk() const override { return devices_.device.logits_chunk(); }
   void upload(std::span<const std::byte> from, const Tensor& to) override {
     devices_.device.upload(from, to);
     devices_.device.stream().finish();

@@ -56,6 +56,7 @@ TrainingSetup::TrainingSetup(Context& context, Mesh& mesh, const JobConfig& job,
     log_warning("train.graphs is ignored: CUDA graphs need a CUDA device");
   }
   set_products(context, job.train.products());
+  context.set_logits_chunk(job.train.output_chunk_mib << 20);
   choose_attention(context, job.train.attention);
   model_ = make_model(context, mesh,
                       {.config = job.model,
