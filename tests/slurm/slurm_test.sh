@@ -72,8 +72,12 @@ ended() {
   fi
   [[ $(field "$1" JobState) =~ ^(COMPLETED|FAILED|CANCELLED|TIMEOUT|NODE_FAIL|PREEMPTED)$ ]]
 }
-# A run without an end gets one that is soon, and after the event that the test waits for.
-give_an_end() { job "$1" $(($(last_step "$1") + ${2:-60})); }
+saved() { [[ -n $(compgen -G "runs/$1/checkpoints/step-*/manifest.json") ]]; }
+# A run without an end, which was told to stop, gets an end that is soon for its next start: it saves when it stops.
+give_an_end() {
+  until_so "$1 stops and saves" saved "$1"
+  job "$1" $(($(last_step "$1") + 60))
+}
 # ends JOBID STATE EXIT RESTARTS [LOG-PATTERN...]: checks the job's end and its log. The last messages of ranks may be lost:
 # srun ends a step, and drops what it has not passed on, with the first task that fails.
 ends() {
@@ -117,10 +121,10 @@ until_so "the run to be asked trains" steps_done asked 3
 until_so "the run to be preempted trains" steps_done preempted 3
 until_so "the run to be cancelled trains" steps_done cancelled 3
 scancel "$cancelled"
-give_an_end asked
-give_an_end preempted
 scancel --signal=USR1 "$asked"
 first=$(submit --partition=high --nodelist=w2 --ntasks=2 --wrap 'sleep 1')
+give_an_end asked
+give_an_end preempted
 broken=$(submit --ntasks=2 "$(script one_node)" asked.yaml --set model.heads=5)
 ended_all() {
   local id all=0
@@ -131,7 +135,7 @@ until_so "all of them end" ended_all "$asked" "$preempted" "$cancelled" "$dying"
 ends "$asked" COMPLETED 0:0 1 'exit code 75' 'exit code 0'
 ends "$preempted" COMPLETED 0:0 1 'start 1: exit code 75' 'resumed from runs/preempted/checkpoints/' 'start 2: exit code 0'
 ends "$cancelled" CANCELLED 75:0 0 'SIGTERM' 'exit code 75' 'does not queue it again'
-[[ -n $(compgen -G 'runs/cancelled/checkpoints/step-*/manifest.json') ]] || fail "the cancelled run has not saved"
+saved cancelled || fail "the cancelled run has not saved"
 ends "$broken" FAILED 2:0 0 'exit code 2: .*heads'
 ends "$dying" FAILED 7:0 2 'exit code 137' 'exit code 7: runs/dying: .*restarts'
 echo "asked, preempted, cancelled, broken, dying: each as it should"
@@ -145,10 +149,10 @@ node=$(field "$drained" NodeList)
 under_mpirun=$(submit "$(script mpirun)" under_mpirun.yaml)
 until_so "the run under mpirun trains" steps_done under_mpirun 3
 scontrol update nodename="$node" state=drain reason=test
-give_an_end drained
-give_an_end under_mpirun
 scancel --signal=USR1 "$drained"
 scancel --batch --signal=USR1 "$under_mpirun"
+give_an_end drained
+give_an_end under_mpirun
 until_so "both end" ended_all "$drained" "$under_mpirun"
 ends "$drained" COMPLETED 0:0 1 'exit code 75'
 different "the node where it ended, which is not the one that was drained" "$node" "$(field "$drained" NodeList)"
@@ -177,8 +181,8 @@ job elastic $endless
 elastic=$(WEFT=/nonexistent WEFT_SETUP=cluster.sh submit "$(script nodes)" elastic.yaml)
 until_so "the elastic run trains" steps_done elastic 3
 scontrol update nodename=w2 state=drain reason=test
-give_an_end elastic
 scancel --signal=USR1 "$elastic"
+give_an_end elastic
 waits() { [[ $(field "$elastic" JobState) == PENDING ]]; }
 until_so "the elastic run is queued again" waits
 scontrol update jobid="$elastic" NumNodes=1 NumTasks=1
