@@ -155,7 +155,7 @@ def once_each(runs, random_, found):
               Fault("thread", 3, 1, "EAGAIN", 1, 0), Fault("commit", 4, 0, "done", 0, 0),
               Fault("step", 7, 0, kill, "mpirun", 0),
               Fault("data", 10, 0, "stall", 0, 1000), Fault("step", 6, 0, stop, 1, 0),
-              Fault("evaluation", 1, 0, kill, 1, 0), Fault("snapshot", 2, 0, kill, 0, 0),
+              Fault("evaluation", 1, 0, kill, 1, 0), Fault("snapshot", 1, 0, kill, 0, 0),
               Fault("write", 8, 1, kill, 1, 0), Fault("commit", 2, 0, kill, 0, 0), Fault("retention", 1, 0, kill, 0, 0),
               Fault("write", 5, 1, "ENOSPC", 1, 0), Fault("write", 4, 0, "EIO", 0, 0),
               Fault("write", 6, 1, usr1, 1, 0), Fault("commit", 3, 0, "stall", 0, 1000)]
