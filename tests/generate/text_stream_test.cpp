@@ -26,7 +26,9 @@ TEST(TextStream, ShowsWholeCharactersAndLosesNothing) {
   std::string shown;
   for (size_t n = 1; n <= tokens.size(); ++n) {
     const std::string piece = stream.grow(std::span(tokens).first(n));
-    if (n <= 10) EXPECT_TRUE(is_utf8(piece)) << n;  // all bytes up to the z are valid
+    if (n <= 10) {  // all bytes up to the z are valid
+      EXPECT_TRUE(is_utf8(piece)) << n;
+    }
     shown += piece;
   }
   EXPECT_EQ(shown, text.substr(0, text.size() - 1));  // the last byte may begin a longer character

@@ -101,7 +101,9 @@ TEST(OutputLoss, DividesTheVocabulary) {
     near(got.loss, want.loss), near(got.nll, want.nll);
     near(got.dweight, want.dweight, static_cast<size_t>(3 * rank * kWidth));
     near(got.dbias, want.dbias, static_cast<size_t>(3 * rank));
-    if (rank == 1) EXPECT_EQ(got.dbias[2], 0) << "padding";
+    if (rank == 1) {
+      EXPECT_EQ(got.dbias[2], 0) << "padding";
+    }
     for (size_t i = 0; i < dhidden.size(); ++i) dhidden[i] += got.dhidden[i];
   });
   near(dhidden, want.dhidden);
