@@ -130,10 +130,11 @@ struct TrainConfig {
             "On CUDA devices, for steps of windows: forward and backward of a step, and the update, are captured into "
             "CUDA graphs and launched by one call each. Same results (docs/determinism.md).",
             Affects::Nothing);
-    v.field("output_chunk_mib", output_chunk_mib,
-            "MiB of the output layer's logits that are in memory at once, which also decides the order of sums; 0 means "
-            "up to 128 on CPUs and 1,024 on CUDA devices.",
-            {Range{.min = 0, .max = 1 << 20}, Affects::Nothing});
+    v.field(
+        "output_chunk_mib", output_chunk_mib,
+        "MiB of the output layer's logits that are in memory at once, which also decides the order of sums; 0 means "
+        "up to 128 on CPUs and 1,024 on CUDA devices.",
+        {Range{.min = 0, .max = 1 << 20}, Affects::Nothing});
     v.field("recompute", recompute,
             "What backward recomputes instead of keeping it, to save memory with the same results: nothing, the inside "
             "of attention, or whole blocks.",

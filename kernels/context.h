@@ -17,8 +17,8 @@ namespace weft {
 // How many rows of the output layer's logits are computed at once. Their gradients are added chunk by chunk, so it
 // decides the order of sums.
 struct LogitsChunk {
-  int64_t least_bytes, most_bytes;  // of a chunk's logits
-  int64_t row_step;                 // rows are a multiple of it if there are as many
+  int64_t least_bytes, most_bytes;
+  int64_t row_step;  // rows are a multiple of it if there are as many
 };
 
 class Backend;  // kernels/backend/backend.h, private to kernels/

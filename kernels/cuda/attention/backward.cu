@@ -265,8 +265,8 @@ __global__ void __launch_bounds__(QueryShape<T, kWidth>::kThreads, QueryShape<T,
         dropped.kept = dropout.kept_keys<kOther>(begin, [&](int r) { return dropout.row(row + min(r, left - 1)); });
       }
       score_gradients<kEdge, kOther>(
-          weights[0], dweights[0], begin, seen[0], args.scale * kLog2E, dropped, [&](int, int i) { return log_sum[i / 2]; },
-          [&](int, int i) { return delta[i / 2]; });
+          weights[0], dweights[0], begin, seen[0], args.scale * kLog2E, dropped,
+          [&](int, int i) { return log_sum[i / 2]; }, [&](int, int i) { return delta[i / 2]; });
       add_weighted<kEdge, kWidth, kOther, kColumns>(dqueries, dweights, keys_tile, first_column, begin, seen);
     };
     if (seen[0].all(begin, kOther)) {
