@@ -4,6 +4,8 @@
 
 #include "kernels/cuda/cudnn/attention.h"
 #include "kernels/cuda/cudnn/log_sum.h"
+#include "kernels/cuda/runtime/captured_graph.h"
+#include "kernels/cuda/tuning.h"
 #include "tests/support/operation_context.h"
 
 namespace weft::cuda {
@@ -11,20 +13,23 @@ namespace {
 
 using test::OperationContext;
 
+constexpr size_t kWorkspace = 1000;
+
 // The calls that the library has recorded, and the plans that it refuses.
 struct Notes {
   std::vector<AttentionWindows> built;
   std::vector<AttentionPointers> runs;
   std::vector<std::byte*> workspaces;
   bool refuse_plans = false, refuse_runs = false;
+  size_t workspace = kWorkspace;
+  int alive = 0;  // plans
 };
-
-constexpr size_t kWorkspace = 1000;
 
 class NotedPlan : public AttentionPlan {
  public:
-  explicit NotedPlan(Notes& notes) : notes_(notes) {}
-  size_t workspace() const override { return kWorkspace; }
+  explicit NotedPlan(Notes& notes) : notes_(notes) { ++notes_.alive; }
+  ~NotedPlan() override { --notes_.alive; }
+  size_t workspace() const override { return notes_.workspace; }
   void run(const AttentionPointers& pointers, void* workspace) override {
     if (notes_.refuse_runs) throw CudnnRefusal("not run today");
     notes_.runs.push_back(pointers);
@@ -181,6 +186,35 @@ TEST_F(AttentionLibrary, BackwardIsGivenGradientsAndItsStatisticsBySequence) {
       }
     }
   }
+}
+
+TEST_F(AttentionLibrary, WhereNobodyAskedItWorksInLittleMemoryAndSaysNothing) {
+  const AttentionForward args = forward_of(call({}));
+  notes_.workspace = size_t{3} << 30;
+  EXPECT_EQ(library_.workspace(args), notes_.workspace);
+  testing::internal::CaptureStderr();
+  library_.choose(AttentionChoice::Auto);  // the simulated cuDNN refuses
+  EXPECT_EQ(library_.name(), "weft");
+  library_.use(std::make_unique<NotedPlans>(notes_));
+  EXPECT_EQ(library_.workspace(args), 0);
+  EXPECT_FALSE(run(args));
+  EXPECT_FALSE(run(call({.dropout = 0.1})));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  notes_.workspace = kWorkspace;
+  EXPECT_TRUE(run(forward_of(call({.query_offsets = {0, 96, 192}}))));
+}
+
+TEST_F(AttentionLibrary, AGraphsPlanStaysWhenOthersMakeRoom) {
+  const AttentionForward captured = forward_of(call({}));
+  ASSERT_TRUE(run(captured));
+  const CapturedGraph graph(stream_, [&] { library_.run(captured, Scratch(scratch_.device_raw())); });
+  const int64_t shapes = static_cast<int64_t>(tuning::kMostPlans);
+  for (int64_t i = 0; i < shapes; ++i) {
+    const auto length = static_cast<int32_t>(81 + i);
+    ASSERT_TRUE(run(forward_of(call({.query_offsets = {0, length, 2 * length}}))));
+  }
+  EXPECT_EQ(notes_.built.size(), tuning::kMostPlans + 1);
+  EXPECT_EQ(notes_.alive, 2);  // the graph's, and the one for which room was made
 }
 
 TEST_F(AttentionLibrary, APlanIsBuiltOnceForAShape) {

@@ -102,7 +102,8 @@ TEST(StepPlan, CountsTheCopyThatASaveWritesFrom) {
 
 // The same step, with the workspace of CUDA's operations; no device is needed.
 TEST(StepPlan, ACudaDeviceNeedNotBeThere) {
-  const JobConfig job = unprepared("gpt3/125m.yaml");
+  JobConfig job = unprepared("gpt3/125m.yaml");
+  job.train.output_chunk_mib = 128;  // of logits on either
   const auto plan = [&job] { return plan_step(job, {.dp = 8}, {.cuda = true}); };
   if (!cuda_devices().built) {
     EXPECT_NE(test::error_of(plan).find("-DWEFT_CUDA=ON"), std::string::npos);
@@ -114,6 +115,8 @@ TEST(StepPlan, ACudaDeviceNeedNotBeThere) {
   EXPECT_EQ(cuda.traffic.size(), cpu.traffic.size());
   EXPECT_NEAR(cuda.flops / cpu.flops, 1, 0.01);  // the vocabulary has another padding
   EXPECT_NEAR(static_cast<double>(cuda.peak_bytes) / static_cast<double>(cpu.peak_bytes), 1, 0.2);
+  job.train.output_chunk_mib = 0;
+  EXPECT_GT(plan().peak_bytes, cuda.peak_bytes);  // by default a device has more of them
 }
 
 TEST(StepPlan, AnUnknownVocabularyIsAnError) {

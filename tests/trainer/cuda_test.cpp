@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "parallel/output_loss.h"
 #include "tests/trainer/fixture/covering_layouts.h"
 #include "tests/trainer/fixture/small_run.h"
 
@@ -109,6 +110,40 @@ TEST(CudaRun, ARepeatedRunIsBitIdentical) {
     return train({.steps = 3, .precision = Precision::Bf16}, {}, mesh, cuda).values;
   };
   EXPECT_EQ(once(), once());
+}
+
+// 300 rows of which 200 fit are three chunks of whole tiles' rows on a device, and two on the CPU.
+TEST(CudaRun, LogitsAreInChunksOfWholeTiles) {
+  const auto chunks = [](Context& context) {
+    constexpr int64_t kRows = 300, kWidth = 8, kVocabulary = 16;
+    context.set_logits_chunk(200 * kVocabulary * static_cast<int64_t>(sizeof(float)));
+    const auto zeros = [&](const Shape& shape, DType dtype) { return context.zeros(shape, dtype); };
+    output_loss(context, {.vocabulary = kVocabulary,
+                          .hidden = zeros({kRows, kWidth}, DType::F32),
+                          .weight = zeros({kVocabulary, kWidth}, DType::F32),
+                          .targets = zeros({kRows}, DType::I32),
+                          .loss = zeros({kRows}, DType::F32),
+                          .nll = zeros({kRows}, DType::F32)});
+    context.finish();
+    return context.ledger().entries().at("cross_entropy").calls;
+  };
+  Context cpu, cuda(Device{DeviceKind::Cuda});
+  EXPECT_EQ(chunks(cpu), 2);
+  EXPECT_EQ(chunks(cuda), 3);
+}
+
+TEST(CudaRun, TheFingerprintNamesTheLogitsInMemory) {
+  const auto named = [](const Context& context) {
+    for (const auto& [what, value] : context.fingerprint()) {
+      if (what == "logits") return value;
+    }
+    return std::string();
+  };
+  Context cpu, cuda(Device{DeviceKind::Cuda});
+  EXPECT_EQ(named(cpu), "");
+  EXPECT_EQ(named(cuda), "chunks of 1073741824 bytes");
+  cpu.set_logits_chunk(1 << 20);
+  EXPECT_EQ(named(cpu), "chunks of 1048576 bytes");
 }
 
 // After the first steps a run allocates no device memory: cudaMalloc and cudaFree wait for all work of the device.
