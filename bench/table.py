@@ -183,10 +183,61 @@ def measured_on_devices(folder):
             continue
         names = " ".join(result["machine"]["devices"]).lower()
         device = next((known for known in ("h100", "h200", "a100") if known in names), names)
-        peers = {peer["job"]: peer for peer in result["gpu"]["peers"]}
         for steps in result["gpu"]["steps"]:
-            found[device, steps["job"], steps["dp"] * steps["tp"]] = steps, peers.get(steps["job"])
+            if "variant" not in steps:
+                found[device, steps["job"], steps["dp"] * steps["tp"]] = steps, fastest_peer(result, steps["job"])
     return found
+
+
+def fastest_peer(result, job):
+    peers = [peer for peer in result["gpu"]["peers"] if peer["job"] == job]
+    return max(peers, key=lambda peer: peer["tokens_per_second"], default=None)
+
+
+def program_of(peer):
+    return peer.get("program") or f"PyTorch {peer['torch'].split('+')[0]}, compiled"
+
+
+DEVICES = "| model | | step, ms | tokens/s | GFLOP/s | MFU | GiB |\n" + "|---" * 7 + "|\n"
+
+
+def device_section(result):
+    """What bench/gpu.sh measured on one machine: weft's steps, then those of its peers."""
+    stages = result["stages"]
+    failed = [stage["stage"] for stage in stages if stage["outcome"] not in ("passed", "left out")]
+    text = (f"**{result['name']}**, {result['date'][:10]}: {result['machine']['devices'][0]}; commit {result['commit']}; "
+            f"{result['doctor']['CUDA'].split(',')[0]}, {result['gpu']['steps'][0]['library']}, {result['doctor']['cuDNN']}. "
+            f"{len(stages) - len(failed)} of {len(stages)} stages passed"
+            + (f"; not: {', '.join(failed)}" if failed else "") + ".\n\n" + DEVICES)
+    for steps in result["gpu"]["steps"]:
+        cells = [steps["job"], steps.get("variant", ""), number(1e3 * steps["median_step_seconds"], 1),
+                 number(steps["median_tokens_per_second"]), number(steps["gflops"]), f"{100 * steps['mfu']:.1f} %",
+                 number(steps["peak_tensor_bytes"] / 2**30, 1)]
+        text += "| " + " | ".join(cells) + " |\n"
+    for peer in result["gpu"]["peers"]:
+        seconds = peer.get("median_step_seconds") or peer["mean_step_seconds"]
+        cells = [peer["job"], program_of(peer), number(1e3 * seconds, 1), number(peer["tokens_per_second"]), "", "", ""]
+        text += "| " + " | ".join(cells) + " |\n"
+    return text + "\n"
+
+
+def devices_table(folder):
+    return "".join(device_section(result) for result in results(folder) if "gpu" in result and not result["simulated"]) or (
+        "No measurement on a device yet.\n")
+
+
+def device_headline(folder):
+    """The same of a device, beside every peer that was measured there."""
+    found = [result for result in results(folder) if "gpu" in result and not result["simulated"] and result["gpu"]["peers"]]
+    if not found:
+        return ""
+    result = max(found, key=lambda one: one["date"])
+    steps = next(one for one in result["gpu"]["steps"] if one["job"] == "gpt2-124m")
+    rate = steps["median_tokens_per_second"]
+    peers = " and ".join(f"**{rate / peer['tokens_per_second']:.2f} times** as fast as {program_of(peer)}"
+                         for peer in result["gpu"]["peers"] if peer["job"] == "gpt2-124m")
+    return (f"On one {result['machine']['devices'][0].split(',')[0]} it trains GPT-2 124M in {steps['precision']} at {number(rate)} "
+            f"tokens/s,\n{peers} on the same card.\n")
 
 
 def predictions_table(folder):
@@ -221,7 +272,7 @@ def headline(folder):
     return (f"On {machine['processors']} processors ({machine['processor']}) weft trains GPT-2 124M in {case['precision']} at "
             f"{number(median(case['weft']['tokens_per_second']))} tokens/s, **{case['ratio']:.2f} times** as fast as {case['fastest_peer']}\n"
             f"({versions['torch'].split('+')[0]}, {number(median(peer['tokens_per_second']))} tokens/s; side by side, {result['date'][:10]}, commit "
-            f"{versions['commit'][:7]}): [more measurements](bench/README.md#results).\n")
+            f"{versions['commit'][:7]}): [more measurements](bench/README.md#results).\n" + device_headline(folder))
 
 
 def main(arguments):
@@ -232,6 +283,7 @@ def main(arguments):
     folder = os.path.join(HERE, "results")
     here, layouts = os.path.join(HERE, "README.md"), os.path.join(HERE, "..", "docs", "layouts.md")
     tables = [(here, "", table(folder)), (here, ": predictions", predictions_table(folder)),
+              (here, ": devices", devices_table(folder)),
               (layouts, "", parity_table(folder)), (os.path.join(HERE, "..", "README.md"), ": headline", headline(folder))]
     return max(update(path, part, body, check) for path, part, body in tables)
 

@@ -32,7 +32,7 @@ def parse(arguments):
     p.add_argument("--out", required=True, help="the JSON")
     p.add_argument("--raw", help="a path for what each step took; default: build/raw/ and the name of --out")
     p.add_argument("--log", help="a file to which the whole output of each stage is appended")
-    p.add_argument("--resume", action="store_true", help="go on behind the stages that passed, as --raw knows them")
+    p.add_argument("--resume", action="store_true", help="continue behind the stages that passed, as --raw knows them")
     p.add_argument("--commit", default=commit(), help="of this build, where it was carried without its repository (%(default)s)")
     p.add_argument("--build", default=str(ROOT / "build" / "cpu"), help="build folder (%(default)s)")
     p.add_argument("--budget", type=int, default=570, help="seconds for everything (%(default)s)")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The stages of bench/gpu.sh so far, kept on disk after each of them: a call that is cut short has measured what it has,
-and the next one goes on behind it."""
+and the next one continues behind it."""
 
 import datetime
 import json
@@ -57,7 +57,7 @@ class Record:
         for what in ("commit", "machine"):
             if before[what] != self.result[what]:
                 sys.exit(f"{self.file.raw_path} is of another {what}, {before[what]} and not {self.result[what]}: "
-                         "measure anew without --resume")
+                         "measure again without --resume")
         before["stages"] = [stage for stage in before["stages"] if stage["outcome"] == "passed"]
         self.skipped += [stage["stage"] for stage in before["stages"]]
         self.result = before
@@ -70,7 +70,7 @@ class Record:
 
     def run(self, name, seconds, command, folder=None, **environment):
         """Its output, or nothing if it failed, was left out or had no time; either is on record."""
-        stage = {"stage": name, "command": " ".join(map(str, command))}
+        stage = {"stage": name, "command": " ".join(map(str, command)).replace(f"{ROOT}/", "")}
         left = min(seconds, self.end - time.monotonic())
         if self.leaves_out(name):
             stage["outcome"] = "left out"

@@ -59,7 +59,7 @@ def compare_bits(record, weft, folder):
         ended = statuses[-1] == 0 and len(losses) == STEPS
         outcome = "passed" if ended and losses == expected else "failed: other bits" if ended else "failed: did not train"
         record.add({"stage": f"same bits: {what}", "outcome": outcome, "seconds": round(time.monotonic() - started, 1),
-                    "exits": statuses}, "\n".join(path.read_text(errors="replace") for path in folder.glob("*.log")))
+                    "exits": ", ".join(map(str, statuses))}, "\n".join(path.read_text(errors="replace") for path in folder.glob("*.log")))
 
     _, first = trained("first")
     same("a second run", first, "second")

@@ -2,7 +2,7 @@
 """Short runs of the three kinds of job on the device, beside the same runs on the CPU and beside themselves.
 
 Masks of dropout and the order of data are functions of the seed, so the losses of both kinds of device may differ by
-rounding alone; a second run on the device must not differ at all."""
+rounding alone; a second run on the device, with the algorithms that the first measured, must not differ at all."""
 
 import gzip
 import json
@@ -55,9 +55,10 @@ def train_events(directory):
     return {event["step"]: (event["loss"], event["grad_norm"]) for event in events if event["event"] == "train"}
 
 
-def train(record, weft, folder, job, device, precision, directory):
+def train(record, weft, folder, job, device, precision, directory, algorithms=None):
     """The loss and the norm of each step."""
-    fields = [*JOBS[job], f"device={device}", f"train.precision={precision}", f"train.max_steps={STEPS}",
+    shared = [f"train.algorithms_file={algorithms}"] if algorithms else []
+    fields = [*JOBS[job], *shared, f"device={device}", f"train.precision={precision}", f"train.max_steps={STEPS}",
               "schedule.warmup_steps=10", "log.every_steps=1", f"evaluation.every_steps={STEPS}", f"checkpoint.every_steps={STEPS}",
               f"run_dir={directory}"]
     if record.run(f"{directory.name} {device} {precision}", 60, [weft, "train", job, *settings(fields)], folder) is None:
@@ -94,5 +95,7 @@ def smoke(record, weft, folder):
             continue
         if not prepare(record, weft, folder, job, JOBS[job]):
             continue
-        compare(record, name, [train(record, weft, folder, job, *run, folder / "runs" / f"{name}-{i}")
-                               for i, run in enumerate(RUNS)])
+        directories = [folder / "runs" / f"{name}-{i}" for i in range(len(RUNS))]
+        found = [train(record, weft, folder, job, *run, directory) for run, directory in zip(RUNS[:-1], directories)]
+        found.append(train(record, weft, folder, job, *RUNS[-1], directories[-1], directories[-2] / "algorithms.json"))
+        compare(record, name, found)
