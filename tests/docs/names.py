@@ -37,6 +37,8 @@ FOREIGN = {
     "NCCL_SOCKET_IFNAME": "a variable that NCCL reads",
     "__CUDA_ARCH__": "a macro of nvcc",
     "--use_fast_math": "an option of nvcc",
+    "USE_CUDNN": "a variable of llm.c's Makefile",
+    "NO_MULTI_GPU": "another",
     "--hostfile": "an option of mpirun",
     "--constraint": "an option of sbatch",
     "--time-format": "an option of dmesg",
