@@ -103,7 +103,7 @@ TEST(StepPlan, CountsTheCopyThatASaveWritesFrom) {
 // The same step, with the workspace of CUDA's operations; no device is needed.
 TEST(StepPlan, ACudaDeviceNeedNotBeThere) {
   JobConfig job = unprepared("gpt3/125m.yaml");
-  job.train.output_chunk_mib = 128;  // of logits on either
+  job.train.output_chunk_mib = 128;  // Both devices then keep as many logits.
   const auto plan = [&job] { return plan_step(job, {.dp = 8}, {.cuda = true}); };
   if (!cuda_devices().built) {
     EXPECT_NE(test::error_of(plan).find("-DWEFT_CUDA=ON"), std::string::npos);
