@@ -164,7 +164,7 @@ void prepare_small(const JobConfig& job, const fs::path& directory) {
 TEST(StepPlan, PlanAndBenchAgreeOnEveryShippedJob) {
   int known = 0, jobs = 0;
   for (const auto& entry : fs::recursive_directory_iterator(configs())) {
-    const fs::path path = entry.path();
+    const fs::path& path = entry.path();
     if (path.extension() != ".yaml" || path.parent_path().filename() == "shared") continue;
     if (path.parent_path().filename() == "finetune") continue;  // the model is that of a checkpoint
     const std::string name = path.lexically_relative(configs());
