@@ -46,7 +46,11 @@ def parse(arguments):
     p.add_argument("--llmc", help="llm.c's train_gpt2cu, as bench/README.md builds it, to be measured with GPT-2 124M")
     p.add_argument("--skip", default="", help="parts or stages, comma-separated: smoke, same bits, tests, sanitizer, "
                                               "peers, a model by its name, a model and a variant (gpt2-124m graphs)")
-    return p.parse_args(arguments)
+    options = p.parse_args(arguments)
+    for name in options.models.split(",") + options.peer_models.split(","):
+        if name not in SIZES:
+            p.error(f"{name} is no model; there are {', '.join(SIZES)}")
+    return options
 
 
 def program(options, name, *places):

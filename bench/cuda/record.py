@@ -50,6 +50,8 @@ class Record:
                        "command": "bench/gpu.sh " + " ".join(sys.argv[1:]), "commit": options.commit, "machine": machine(),
                        "stages": [], "gpu": {"steps": [], "peers": []}}
         if options.resume:
+            if not pathlib.Path(self.file.raw_path).exists():
+                sys.exit(f"there is no {self.file.raw_path} to continue: measure once without --resume")
             self.go_on_behind(json.loads(pathlib.Path(self.file.raw_path).read_text(encoding="utf-8")))
 
     def go_on_behind(self, before):
@@ -68,10 +70,14 @@ class Record:
     def leaves_out(self, name):
         return name in self.skipped
 
+    def left(self, most):
+        """Seconds that a stage may still take, of which it wants so many at most; 0 if there are none."""
+        return max(0, min(most, self.end - time.monotonic()))
+
     def run(self, name, seconds, command, folder=None, **environment):
         """Its output, or nothing if it failed, was left out or had no time; either is on record."""
         stage = {"stage": name, "command": " ".join(map(str, command)).replace(f"{ROOT}/", "")}
-        left = min(seconds, self.end - time.monotonic())
+        left = self.left(seconds)
         if self.leaves_out(name):
             stage["outcome"] = "left out"
         elif left < 1:

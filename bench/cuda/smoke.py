@@ -56,46 +56,52 @@ def train_events(directory):
 
 
 def train(record, weft, folder, job, device, precision, directory, algorithms=None):
-    """The loss and the norm of each step."""
+    """How a run ended, and the loss and the norm of each of its steps."""
     shared = [f"train.algorithms_file={algorithms}"] if algorithms else []
     fields = [*JOBS[job], *shared, f"device={device}", f"train.precision={precision}", f"train.max_steps={STEPS}",
               "schedule.warmup_steps=10", "log.every_steps=1", f"evaluation.every_steps={STEPS}", f"checkpoint.every_steps={STEPS}",
               f"run_dir={directory}"]
-    if record.run(f"{directory.name} {device} {precision}", 60, [weft, "train", job, *settings(fields)], folder) is None:
-        return None
-    return list(train_events(directory).values())
+    ended = attempt([weft, "train", job, *settings(fields)], record.left(60), folder=folder)
+    return ended, list(train_events(directory).values())
 
 
-def compare(record, name, found):
-    """found: the losses of RUNS, or nothing where a run failed."""
-    expected, *others = found[:3]
-    first, second = found[2:]
-    stage = {"stage": f"{name}: losses", "outcome": "passed", "seconds": 0.0, "greatest_difference": {}}
-    for (_, precision), losses in zip(RUNS[1:3], others):
-        if not expected or not losses or len(losses) != len(expected):
-            stage["outcome"] = "failed: a run is missing"
-            continue
-        difference = max(abs(a[0] - b[0]) / a[0] for a, b in zip(expected, losses))
-        stage["greatest_difference"][precision] = difference
+def compared(found):
+    """The outcome of the losses of RUNS, and their greatest difference from the CPU's in each precision."""
+    expected, first, second = found[0], found[2], found[3]
+    differences = {precision: max(abs(a[0] - b[0]) / a[0] for a, b in zip(expected, losses))
+                   for (_, precision), losses in zip(RUNS[1:], found[1:])}
+    for precision, difference in differences.items():
         if not difference <= ALLOWED[precision]:
-            stage["outcome"] = f"failed: losses in {precision} differ from the CPU's"
-    if stage["outcome"] == "passed" and first != second:
+            return f"failed: losses in {precision} differ from the CPU's", differences
+    if first != second:
         at = next(i for i, (a, b) in enumerate(zip(first, second)) if a != b)
-        stage["outcome"] = f"failed: the second run differs from the first at step {at + 1}"
+        return f"failed: the second run differs from the first at step {at + 1}", differences
+    return "passed", differences
+
+
+def try_job(record, weft, folder, job):
+    """One stage: a job's runs, as far as they succeed, and their losses."""
+    name = pathlib.Path(job).stem
+    if not prepare(record, weft, folder, job, JOBS[job]):
+        return
+    directories = [folder / "runs" / f"{name}-{i}" for i in range(len(RUNS))]
+    stage, found = {"stage": f"{name}: losses", "seconds": 0.0}, []
+    for run, directory in zip(RUNS, directories):
+        again = directories[-2] / "algorithms.json" if directory == directories[-1] else None
+        ended, losses = train(record, weft, folder, job, *run, directory, again)
+        stage["seconds"] = round(stage["seconds"] + ended["seconds"], 1)
+        if ended["outcome"] != "passed" or len(losses) != STEPS:
+            return record.add({**stage, "outcome": f"failed: on {' in '.join(run)}: {ended['outcome']}"}, ended["output"])
+        found.append(losses)
+    stage["outcome"], stage["greatest_difference"] = compared(found)
     record.add(stage, json.dumps(found))
 
 
 def smoke(record, weft, folder):
+    if all(record.leaves_out(f"{pathlib.Path(job).stem}: losses") for job in JOBS):
+        return
     folder = pathlib.Path(folder, "smoke")
     folder.mkdir()
     write_prompts(folder)
     for job in JOBS:
-        name = pathlib.Path(job).stem
-        if record.leaves_out(f"{name}: losses"):
-            continue
-        if not prepare(record, weft, folder, job, JOBS[job]):
-            continue
-        directories = [folder / "runs" / f"{name}-{i}" for i in range(len(RUNS))]
-        found = [train(record, weft, folder, job, *run, directory) for run, directory in zip(RUNS[:-1], directories)]
-        found.append(train(record, weft, folder, job, *RUNS[-1], directories[-1], directories[-2] / "algorithms.json"))
-        compare(record, name, found)
+        try_job(record, weft, folder, job)
