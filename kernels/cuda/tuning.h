@@ -66,7 +66,7 @@ constexpr size_t kProductWorkspaceBytes = size_t{32} << 20;
 constexpr size_t kMostPlans = 64;
 // The first capability on which cuDNN's attention is the default: on an H200 (sm_90) it takes 10.7 ms of a step of
 // GPT-2 124M, weft's own 18.9.
-constexpr int kLibraryAttentionMajor = 9;
+constexpr int kLibraryAttentionCapability = 90;
 // The most that it may work in there: a backward of 32 windows of 1,024 tokens and 12 heads takes 0.8 GB.
 constexpr size_t kMostAttentionWorkspace = size_t{2} << 30;
 constexpr int64_t kShortestWindow = 64;

@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "kernels/cuda/cudnn/log_sum.h"
-#include "kernels/cuda/runtime/errors.h"
+#include "kernels/cuda/runtime/devices.h"
 #include "kernels/cuda/tuning.h"
 
 namespace weft::cuda {
@@ -24,11 +24,7 @@ AttentionPointers pointers_of(const Args& args, const AttentionLayout& at) {
 }
 
 // cuDNN has kernels for the tensor cores of sm_90, which weft's own do not use.
-bool favors_library(int device) {
-  int major = 0;
-  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "asking what a device can do");
-  return major >= tuning::kLibraryAttentionMajor;
-}
+bool favors_library(int device) { return compute_capability(device) >= tuning::kLibraryAttentionCapability; }
 
 // Backward's workspace: the library's own, then log_sum as the library reads it.
 struct BackwardScratch {

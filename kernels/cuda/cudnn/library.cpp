@@ -4,7 +4,7 @@
 
 #include "base/process/shared_library.h"
 #include "kernels/cuda/cudnn/attention_plan.h"
-#include "kernels/cuda/runtime/errors.h"
+#include "kernels/cuda/runtime/devices.h"
 
 // cuDNN's headers for graphs look its functions up in the handle of this name.
 namespace cudnn_frontend {
@@ -49,10 +49,7 @@ class CudnnPlans : public AttentionPlans {
   explicit CudnnPlans(const Stream& stream) : name_(cudnn_version()) {
     require<CudnnRefusal>(version() >= kOldest, "{} is too old: 9.12 or newer is needed", name_);
     select_device(stream.device());
-    int major = 0, minor = 0;
-    cuda::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, stream.device()), kAsking);
-    cuda::check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, stream.device()), kAsking);
-    capability_ = 10 * major + minor;
+    capability_ = compute_capability(stream.device());
     cudnnHandle_t made = nullptr;
     check(function<decltype(cudnnCreate)>("cudnnCreate")(&made), "cudnnCreate");
     handle_ = {made, function<decltype(cudnnDestroy)>("cudnnDestroy")};
@@ -65,8 +62,6 @@ class CudnnPlans : public AttentionPlans {
   }
 
  private:
-  static constexpr const char* kAsking = "asking what a device can do";
-
   std::string name_;
   std::unique_ptr<cudnnContext, decltype(&cudnnDestroy)> handle_{nullptr, nullptr};
   int capability_ = 0;

@@ -16,6 +16,15 @@ std::string device_name(int device) {
   return fmt::format("{}, sm_{}{}", properties.name, properties.major, properties.minor);
 }
 
+int compute_capability(int device) {
+  const auto ask = [device](cudaDeviceAttr attribute) {
+    int number = 0;
+    check(cudaDeviceGetAttribute(&number, attribute, device), "asking what a device can do");
+    return number;
+  };
+  return 10 * ask(cudaDevAttrComputeCapabilityMajor) + ask(cudaDevAttrComputeCapabilityMinor);
+}
+
 namespace {
 
 std::string version_text(int version) { return fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10); }
