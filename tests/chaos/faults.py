@@ -155,12 +155,12 @@ def once_each(runs, random_, found):
               Fault("thread", 3, 1, "EAGAIN", 1, 0), Fault("commit", 4, 0, "done", 0, 0),
               Fault("step", 7, 0, kill, "mpirun", 0),
               Fault("data", 10, 0, "stall", 0, 1000), Fault("step", 6, 0, stop, 1, 0),
-              Fault("evaluation", 1, 0, kill, 1, 0), Fault("snapshot", 1, 0, kill, 0, 0),
+              Fault("evaluation", 1, 0, kill, 1, 0), Fault("snapshot", 2, 0, kill, 0, 0),
               Fault("write", 8, 1, kill, 1, 0), Fault("commit", 2, 0, kill, 0, 0), Fault("retention", 1, 0, kill, 0, 0),
               Fault("write", 5, 1, "ENOSPC", 1, 0), Fault("write", 4, 0, "EIO", 0, 0),
               Fault("write", 6, 1, usr1, 1, 0), Fault("commit", 3, 0, "stall", 0, 1000)]
     for i, fault in enumerate(faults):
         if not one_fault(runs, f"fault-{i}", fault):
-            raise Lost(f"{fault}: the fault did not come")
+            raise Lost(f"{fault}: the fault did not come:\n{(runs.scratch / f'fault-{i}.log').read_text()}")
         found[f"phase-{fault.phase}"] += 1
         print(f"{fault.phase}: {name(fault.action)}", flush=True)
