@@ -160,7 +160,7 @@ __global__ void __launch_bounds__(kThreads, 2) cross_entropy_row(const CrossEntr
       total += whole || first + i < args.valid ? x[i] : 0.0f;
     }
   });
-  most = row_reduce(most, kMinusInfinity, words[0], [](float a, float b) { return fmaxf(a, b); });
+  most = row_reduce(most, words[0], [](float a, float b) { return fmaxf(a, b); });
   total = row_sum(total, words[1]);
   const auto exponentials = [&](float(&x)[N]) {
 #pragma unroll

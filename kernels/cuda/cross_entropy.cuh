@@ -83,7 +83,7 @@ __device__ inline RowStats row_stats(const float* row, int valid, int columns, f
     for (int i = 0; i < N; ++i) sum += expf(x[i] - base);
   });
   RowStats s{};
-  s.most = row_reduce(most, kMinusInfinity, words[0], [](float a, float b) { return fmaxf(a, b); });
+  s.most = row_reduce(most, words[0], [](float a, float b) { return fmaxf(a, b); });
   s.sum = row_sum(sum * expf(most - finite(s.most)), words[1]);
   s.total = row_sum(total, words[2]);
   return s;

@@ -52,8 +52,8 @@ struct ResidualNormRow {
 
   // residual + dropout(x + bias), rounded to T as `sum` is: statistics are of the values that backward will read.
   __device__ void add(int first, float (&total)[N]) const {
-    const int left = columns - first;
-    load_piece<kAligned>(args.x + start + first, left, total);
+    const int left = left_from<kAligned, N>(first, columns);
+    load_piece<kAligned>(args.x + start + first, columns - first, total);
     float other[N];
     if (args.bias) {
       load_piece<kAligned>(args.bias + first, left, other);
@@ -76,14 +76,14 @@ struct ResidualNormRow {
   __device__ void read_again(int first, float (&total)[N]) const {
     if constexpr (kOnce) return;
     if (args.sum) {
-      load_piece<kAligned>(args.sum + start + first, columns - first, total);
+      load_piece<kAligned>(args.sum + start + first, left_from<kAligned, N>(first, columns), total);
     } else {
       load_piece<kAligned>(args.x + start + first, columns - first, total);
     }
   }
 
   __device__ void normalise(int first, const float (&total)[N], float mean, float rstd) const {
-    const int left = columns - first;
+    const int left = left_from<kAligned, N>(first, columns);
     float gamma[N], beta[N] = {}, normed[N];
     load_piece<kAligned>(args.gamma + first, left, gamma);
     if (args.beta) load_piece<kAligned>(args.beta + first, left, beta);

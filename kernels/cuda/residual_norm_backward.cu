@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <vector>
 
+#include "kernels/cuda/async_copy.cuh"
 #include "kernels/cuda/column_sums.h"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/dropout.cuh"
@@ -12,6 +13,8 @@
 
 namespace weft::cuda {
 namespace {
+
+using tuning::kNormBackwardThreads;
 
 // Returns dnormed or dsum, either of which has the shape of the rows.
 const Tensor& any_of(const ResidualNormBackward& args) { return args.dnormed ? args.dnormed : args.dsum; }
@@ -69,113 +72,217 @@ struct ResidualNormBackwardArgs {
   }
 };
 
-// Sums over a run's rows of a thread's columns: in registers if it has one piece of each row, else in the run's row of
-// `runs`, and one row of threads alone does the work.
-template <bool kAligned, bool kOnce, int N>
-class ColumnSum {
+// Where the column sums of a block's run go; null if they are not wanted.
+__device__ inline float* run_of(bool wanted, float* runs, int width) {
+  return wanted ? runs + int64_t{blockIdx.x} * width : nullptr;
+}
+
+// total + norm'(gradient), from g = dnormed gamma and n = (sum - mean) rstd.
+template <int N>
+__device__ inline void add_norm_gradient(const float (&gradient)[N], const float (&normal)[N], float rstd,
+                                         float along_one, float along_normal, float (&total)[N]) {
+#pragma unroll
+  for (int i = 0; i < N; ++i)
+    total[i] += formulas::norm_gradient(gradient[i], normal[i], rstd, along_one, along_normal);
+}
+
+// to (+)= total
+template <bool kAligned, int N, class T>
+__device__ inline void put(T* to, int64_t left, bool add, const float (&total)[N]) {
+  float x[N] = {};
+  if (add) load_piece<kAligned>(to, left, x);
+#pragma unroll
+  for (int i = 0; i < N; ++i) x[i] = add ? x[i] + total[i] : total[i];
+  store_piece<kAligned>(to, left, x);
+}
+
+// Rows of which no thread has two pieces. A thread asks for its piece of the next row before it works on this one, and
+// keeps the sums of its columns over all its rows in registers. Rows at or beyond the run's end are rows of 0, as are
+// pieces beyond the width.
+template <class T>
+class KeptRows {
  public:
-  __device__ ColumnSum(bool wanted, float* runs, int width)
-      : run_(wanted ? runs + int64_t{blockIdx.x} * width : nullptr), width_(width) {
-    if (kOnce || !run_) return;
-    for_pieces<kOnce, N>(width_, [&](int first) { store_piece<kAligned>(run_ + first, width_ - first, sum_); });
+  static constexpr int N = kVector<T>;
+  // What a thread reads of a row, twice: of the row that it works on and of the next one.
+  using Waiting = uint4[2][3][kNormBackwardThreads];
+
+  __device__ KeptRows(const ResidualNormBackwardArgs<T>& args, Waiting& waiting, int64_t end)
+      : args_(args),
+        waiting_(waiting),
+        end_(end),
+        first_(static_cast<int>(threadIdx.x) * N),
+        thread_(static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x)) {
+    if (args.dnormed && inside()) load_vector(args.gamma + first_, gamma_);
+  }
+
+  __device__ void ask(int64_t row, int turn) {
+    const bool here = row < end_ && inside();
+    const int64_t at = here ? row * args_.width + first_ : 0;
+    const auto copy = [&](int which, const T* from) {
+      copy_16_later(&waiting_[turn][which][thread_], from + at, here);
+    };
+    if (args_.dsum) copy(0, args_.dsum);
+    if (args_.dnormed) {
+      copy(1, args_.dnormed), copy(2, args_.sum);
+      next_mean_ = here ? args_.mean[row] : 0.0f, next_rstd_ = here ? args_.rstd[row] : 0.0f;
+    }
+    commit_copies();
+  }
+
+  // Works on `row`, which ask() has asked for last, and asks for `later`. `words`: one pair for each warp.
+  __device__ void work(int64_t row, int64_t later, int turn, float2* words) {
+    const float mean = next_mean_, rstd = next_rstd_;
+    ask(later, turn ^ 1);
+    wait_for_copies<1>();
+    float total[N] = {};
+    if (args_.dnormed) {
+      float gradient[N], normal[N];
+      take(turn, 1, gradient), take(turn, 2, normal);
+      float along_one = 0, along_normal = 0;
+#pragma unroll
+      for (int i = 0; i < N; ++i) {
+        normal[i] = formulas::normalised(normal[i], mean, rstd);
+        gamma_sum_[i] += gradient[i] * normal[i];
+        beta_sum_[i] += gradient[i];
+        gradient[i] *= gamma_[i];
+        along_one += gradient[i], along_normal += gradient[i] * normal[i];
+      }
+      row_sums(along_one, along_normal, words);
+      const float width = static_cast<float>(args_.width);
+      if (args_.dsum) take(turn, 0, total);
+      add_norm_gradient(gradient, normal, rstd, along_one / width, along_normal / width, total);
+    } else {
+      take(turn, 0, total);
+    }
+    if (row < end_ && inside()) finish_piece(row, total);
+  }
+
+  __device__ void finish(float* words) {
+    wait_for_copies<0>();
+    store(args_.sum_bias, args_.sums.bias, bias_sum_, words);
+    store(args_.sum_gamma, args_.sums.gamma, gamma_sum_, words);
+    store(args_.sum_beta, args_.sums.beta, beta_sum_, words);
+  }
+
+ private:
+  __device__ bool inside() const { return first_ < args_.width; }
+  __device__ void take(int turn, int which, float (&to)[N]) const {
+    load_vector(reinterpret_cast<const T*>(&waiting_[turn][which][thread_]), to);
+  }
+  // d_total -> dresidual, dropout, bias and dx.
+  __device__ void finish_piece(int64_t row, float (&total)[N]) {
+    const int64_t at = row * args_.width + first_;
+    if (args_.dresidual) put<true>(args_.dresidual + at, N, args_.add_dresidual, total);
+    if (!args_.dx && !args_.sum_bias) return;
+    if (args_.mask.active()) args_.mask.multiply(row, first_, total);
+#pragma unroll
+    for (int i = 0; i < N; ++i) bias_sum_[i] += total[i];
+    if (args_.dx) put<true>(args_.dx + at, N, args_.add_dx, total);
+  }
+  // Adds the block's rows of threads, and writes the sums.
+  __device__ void store(bool wanted, float* runs, float (&sum)[N], float* words) const {
+    float* const run = run_of(wanted, runs, args_.width);
+    if (!run) return;
+    sum_over_rows(sum, words);
+    if (threadIdx.y == 0) store_piece<true>(run + first_, args_.width - first_, sum);
+  }
+
+  const ResidualNormBackwardArgs<T>& args_;
+  Waiting& waiting_;
+  int64_t end_;
+  int first_, thread_;
+  float gamma_[N] = {}, bias_sum_[N] = {}, gamma_sum_[N] = {}, beta_sum_[N] = {};
+  float next_mean_ = 0, next_rstd_ = 0;
+};
+
+template <class T>
+__global__ void __launch_bounds__(kNormBackwardThreads, 2) norm_backward_kept(const ResidualNormBackwardArgs<T> args) {
+  __shared__ typename KeptRows<T>::Waiting waiting;
+  __shared__ float2 words[2][kNormBackwardThreads / kWarp];
+  static_assert(sizeof waiting >= kNormBackwardThreads * kVector<T> * sizeof(float));
+  const int64_t begin = blockIdx.x * args.run_rows, end = min(begin + args.run_rows, args.rows);
+  KeptRows<T> rows(args, waiting, end);
+  rows.ask(begin + threadIdx.y, 0);
+  int turn = 0;
+  for (int64_t first = begin; first < end; first += blockDim.y, turn ^= 1) {
+    const int64_t row = first + threadIdx.y;
+    rows.work(row, row + blockDim.y, turn, words[turn]);
+  }
+  rows.finish(reinterpret_cast<float*>(waiting));
+}
+
+// Column sums of a run whose rows are too wide for registers: they stay in the run's row of `runs`, which one row of
+// threads alone adds to.
+template <bool kAligned, int N>
+class WideSum {
+ public:
+  __device__ WideSum(float* run, int width) : run_(run), width_(width) {
+    const float zero[N] = {};
+    if (run_)
+      for_pieces<false, N>(width_, [&](int first) { store_piece<kAligned>(run_ + first, width_ - first, zero); });
   }
   __device__ void add(int first, const float (&x)[N]) {
     if (!run_) return;
-    if constexpr (!kOnce) load_piece<kAligned>(run_ + first, width_ - first, sum_);
+    float sum[N];
+    load_piece<kAligned>(run_ + first, width_ - first, sum);
 #pragma unroll
-    for (int i = 0; i < N; ++i) sum_[i] += x[i];
-    if constexpr (!kOnce) store_piece<kAligned>(run_ + first, width_ - first, sum_);
-  }
-  // Adds the block's rows of threads, and writes the sums.
-  __device__ void finish(float* words) {
-    if (!kOnce || !run_) return;
-    sum_over_rows(sum_, words);
-    if (threadIdx.y != 0) return;
-    for_pieces<kOnce, N>(width_, [&](int first) { store_piece<kAligned>(run_ + first, width_ - first, sum_); });
+    for (int i = 0; i < N; ++i) sum[i] += x[i];
+    store_piece<kAligned>(run_ + first, width_ - first, sum);
   }
 
  private:
   float* run_;
   int width_;
-  float sum_[N] = {};
 };
 
-// The rows that one row of threads works on, in turn. Those at or beyond the run's end have no columns.
-template <class T, bool kAligned, bool kOnce>
-class ResidualNormBackwardRows {
+// Rows of any width and alignment. They are read a second time once their sums are known.
+template <class T, bool kAligned>
+class WideRows {
  public:
   static constexpr int N = kVector<T>;
-  __device__ explicit ResidualNormBackwardRows(const ResidualNormBackwardArgs<T>& args)
+  __device__ explicit WideRows(const ResidualNormBackwardArgs<T>& args)
       : args_(args),
-        bias_(args.sum_bias, args.sums.bias, args.width),
-        gamma_(args.sum_gamma, args.sums.gamma, args.width),
-        beta_(args.sum_beta, args.sums.beta, args.width) {}
-
-  // Has a later row brought to the L2 cache. A block has few rows in flight, each of which waits for its sums.
-  __device__ void prefetch(int64_t row) const {
-    const int first = static_cast<int>(threadIdx.x) * N;
-    if (!kOnce || first >= args_.width) return;
-    const int64_t at = row * args_.width + first;
-    if (args_.dsum) prefetch_l2(args_.dsum + at);
-    if (args_.dnormed) prefetch_l2(args_.dnormed + at), prefetch_l2(args_.sum + at);
-  }
+        bias_(run_of(args.sum_bias, args.sums.bias, args.width), args.width),
+        gamma_(run_of(args.sum_gamma, args.sums.gamma, args.width), args.width),
+        beta_(run_of(args.sum_beta, args.sums.beta, args.width), args.width) {}
 
   // `words`: one pair for each warp.
-  __device__ void row(int64_t row, bool here, float2* words) {
-    const int columns = here ? args_.width : 0;
-    const int64_t start = here ? row * args_.width : 0;
-    float total[N], gradient[N], normal[N];
-    float along_one = 0, along_normal = 0;
-    const float rstd = args_.dnormed && here ? args_.rstd[row] : 0.0f;
-    // Where there is one piece, all that the row reads is asked for at once, before its sums are waited for.
-    if constexpr (kOnce) read_dsum(start, static_cast<int>(threadIdx.x) * N, columns, total);
+  __device__ void work(int64_t row, float2* words) {
+    const int64_t start = row * args_.width;
+    float gradient[N], normal[N], along_one = 0, along_normal = 0;
     if (args_.dnormed) {
-      const float mean = here ? args_.mean[row] : 0.0f;
-      for_pieces<kOnce, N>(args_.width, [&](int first) {
-        read(start, first, columns, mean, rstd, gradient, normal);
+      for_pieces<false, N>(args_.width, [&](int first) {
+        read(row, first, gradient, normal);
         sum_columns(first, gradient, normal);
-        weigh(first, columns, gradient);
+        weigh(first, gradient);
 #pragma unroll
         for (int i = 0; i < N; ++i) along_one += gradient[i], along_normal += gradient[i] * normal[i];
       });
       row_sums(along_one, along_normal, words);
       along_one /= static_cast<float>(args_.width), along_normal /= static_cast<float>(args_.width);
     }
-    for_pieces<kOnce, N>(args_.width, [&](int first) {
-      const int left = columns - first;
-      if constexpr (!kOnce) read_dsum(start, first, columns, total);
+    for_pieces<false, N>(args_.width, [&](int first) {
+      float total[N] = {};
+      if (args_.dsum) load_piece<kAligned>(args_.dsum + start + first, args_.width - first, total);
       if (args_.dnormed) {
-        if constexpr (!kOnce) {
-          read(start, first, columns, here ? args_.mean[row] : 0.0f, rstd, gradient, normal);
-          weigh(first, columns, gradient);
-        }
-#pragma unroll
-        for (int i = 0; i < N; ++i)
-          total[i] += formulas::norm_gradient(gradient[i], normal[i], rstd, along_one, along_normal);
+        read(row, first, gradient, normal);
+        weigh(first, gradient);
+        add_norm_gradient(gradient, normal, args_.rstd[row], along_one, along_normal, total);
       }
-      finish_piece(row, start, first, left, total);
+      finish_piece(row, first, total);
     });
-  }
-
-  __device__ void finish(float* words) {
-    bias_.finish(words);
-    gamma_.finish(words);
-    beta_.finish(words);
   }
 
  private:
   // dnormed, and n = (sum - mean) rstd; both 0 beyond the columns.
-  __device__ void read(int64_t start, int first, int columns, float mean, float rstd, float (&dnormed)[N],
-                       float (&normal)[N]) const {
-    load_piece<kAligned>(args_.dnormed + start + first, columns - first, dnormed);
-    load_piece<kAligned>(args_.sum + start + first, columns - first, normal);
+  __device__ void read(int64_t row, int first, float (&dnormed)[N], float (&normal)[N]) const {
+    const int64_t at = row * args_.width + first;
+    load_piece<kAligned>(args_.dnormed + at, args_.width - first, dnormed);
+    load_piece<kAligned>(args_.sum + at, args_.width - first, normal);
+    const float mean = args_.mean[row], rstd = args_.rstd[row];
 #pragma unroll
-    for (int i = 0; i < N; ++i) normal[i] = first + i < columns ? formulas::normalised(normal[i], mean, rstd) : 0.0f;
-  }
-  __device__ void read_dsum(int64_t start, int first, int columns, float (&total)[N]) const {
-    if (args_.dsum) return load_piece<kAligned>(args_.dsum + start + first, columns - first, total);
-#pragma unroll
-    for (float& each : total) each = 0;
+    for (int i = 0; i < N; ++i)
+      normal[i] = first + i < args_.width ? formulas::normalised(normal[i], mean, rstd) : 0.0f;
   }
   __device__ void sum_columns(int first, const float (&dnormed)[N], const float (&normal)[N]) {
     float product[N];
@@ -185,56 +292,45 @@ class ResidualNormBackwardRows {
     beta_.add(first, dnormed);
   }
   // dnormed becomes g = dnormed gamma.
-  __device__ void weigh(int first, int columns, float (&dnormed)[N]) const {
+  __device__ void weigh(int first, float (&dnormed)[N]) const {
     float gamma[N];
-    load_piece<kAligned>(args_.gamma + first, columns - first, gamma);
+    load_piece<kAligned>(args_.gamma + first, args_.width - first, gamma);
 #pragma unroll
     for (int i = 0; i < N; ++i) dnormed[i] *= gamma[i];
   }
-  // d_total -> dresidual, dropout, bias and dx.
-  __device__ void finish_piece(int64_t row, int64_t start, int first, int left, float (&total)[N]) {
-    if (args_.dresidual) put(args_.dresidual + start + first, left, args_.add_dresidual, total);
+  __device__ void finish_piece(int64_t row, int first, float (&total)[N]) {
+    const int64_t at = row * args_.width + first, left = args_.width - first;
+    if (args_.dresidual) put<kAligned>(args_.dresidual + at, left, args_.add_dresidual, total);
     if (!args_.dx && !args_.sum_bias) return;
     if (args_.mask.active() && left > 0) args_.mask.multiply(row, first, total);
     bias_.add(first, total);
-    if (args_.dx) put(args_.dx + start + first, left, args_.add_dx, total);
-  }
-  __device__ static void put(T* to, int left, bool add, const float (&total)[N]) {
-    float x[N] = {};
-    if (add) load_piece<kAligned>(to, left, x);
-#pragma unroll
-    for (int i = 0; i < N; ++i) x[i] = add ? x[i] + total[i] : total[i];
-    store_piece<kAligned>(to, left, x);
+    if (args_.dx) put<kAligned>(args_.dx + at, left, args_.add_dx, total);
   }
 
   const ResidualNormBackwardArgs<T>& args_;
-  ColumnSum<kAligned, kOnce, N> bias_, gamma_, beta_;
+  WideSum<kAligned, N> bias_, gamma_, beta_;
 };
 
-template <class T, bool kAligned, bool kOnce>
-__global__ void __launch_bounds__(kRowThreads, 2) residual_norm_backward(const ResidualNormBackwardArgs<T> args) {
-  __shared__ float2 row_words[2][kRowWarps];
-  __shared__ float column_words[kOnce ? kRowThreads * kVector<T> : 1];
+template <class T, bool kAligned>
+__global__ void __launch_bounds__(kRowThreads, 2) norm_backward_wide(const ResidualNormBackwardArgs<T> args) {
+  __shared__ float2 words[2][kRowWarps];
   const int64_t begin = blockIdx.x * args.run_rows, end = min(begin + args.run_rows, args.rows);
-  ResidualNormBackwardRows<T, kAligned, kOnce> rows(args);
+  WideRows<T, kAligned> rows(args);
   int turn = 0;
-  for (int64_t first = begin; first < end; first += blockDim.y, turn ^= 1) {
-    const int64_t row = first + threadIdx.y, later = row + blockDim.y;
-    if (later < end) rows.prefetch(later);
-    rows.row(row, row < end, row_words[turn]);
-  }
-  rows.finish(column_words);
+  for (int64_t row = begin; row < end; ++row, turn ^= 1) rows.work(row, words[turn]);
 }
 
 template <class T>
 void launch_backward(const Stream& stream, const ResidualNormBackward& args, const RunSums& sums) {
   const ResidualNormBackwardArgs<T> backward(args, sums);
-  RowBlock rows = row_block(backward.width, kVector<T>, tuning::kNormBackwardThreads);
-  with_row_form(backward.aligned(), rows.once, [&]<bool kAligned, bool kOnce>() {
-    if (!kOnce) rows.block.y = 1;
-    launch(stream, residual_norm_backward<T, kAligned, kOnce>, static_cast<unsigned>(runs_of(backward.rows)),
-           rows.block, 0, backward);
-  });
+  RowBlock rows = row_block(backward.width, kVector<T>, kNormBackwardThreads);
+  const auto start = [&](auto* kernel) {
+    launch(stream, kernel, static_cast<unsigned>(runs_of(backward.rows)), rows.block, 0, backward);
+  };
+  const bool aligned = backward.aligned();
+  if (aligned && rows.once) return start(norm_backward_kept<T>);
+  rows.block.y = 1;
+  aligned ? start(norm_backward_wide<T, true>) : start(norm_backward_wide<T, false>);
 }
 
 }  // namespace

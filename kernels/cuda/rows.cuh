@@ -49,36 +49,63 @@ __device__ inline void for_pieces(int width, Body&& body) {
   }
 }
 
+// How many of a row's `columns` elements are at or behind `first`, where a piece begins. Rows that can be read by vectors
+// consist of whole pieces, and the compiler then leaves out what reads the rest of one. Not for f32 beside bf16: there
+// a neighbour has half of each piece.
+template <bool kAligned, int N>
+__device__ inline int left_from(int first, int columns) {
+  if constexpr (kAligned) return first < columns ? N : 0;
+  return columns - first;
+}
+
 // Reduces x over the threads of each row, in an order that the number of threads fixes; every thread of the row gets
 // the result. All threads of the block call it. `words`: one for each warp of the block, which no warp may still read
 // from an earlier call: calls take turns between two arrays.
 template <class T, class Operation>
-__device__ inline T row_reduce(T x, T nothing, T* words, Operation&& operation) {
+__device__ inline T row_reduce(T x, T* words, Operation&& operation) {
   x = warp_reduce(x, operation);
-  const int warps = static_cast<int>(blockDim.x) / kWarp, lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int warps = static_cast<int>(blockDim.x) / kWarp;
   if (warps == 1) return x;
   T* const mine = words + threadIdx.y * warps;
-  if (lane == 0) mine[threadIdx.x / kWarp] = x;
+  if (threadIdx.x % kWarp == 0) mine[threadIdx.x / kWarp] = x;
   __syncthreads();
-  return warp_reduce(lane < warps ? mine[lane] : nothing, operation);
+  x = mine[0];
+#pragma unroll 4
+  for (int w = 1; w < warps; ++w) x = operation(x, mine[w]);
+  return x;
 }
 
 template <class T>
 __device__ inline T row_sum(T x, T* words) {
-  return row_reduce(x, T{0}, words, [](T a, T b) { return a + b; });
+  return row_reduce(x, words, [](T a, T b) { return a + b; });
+}
+
+// Adds up two numbers over the lanes of a warp, each in half of them: the first half gets the sum of a, the second
+// that of b. That takes half as many exchanges as two sums.
+__device__ inline float warp_sums(float a, float b) {
+  constexpr int kHalf = kWarp / 2;
+  const bool second = threadIdx.x % kWarp >= kHalf;
+  float mine = (second ? b : a) + __shfl_xor_sync(kAllLanes, second ? a : b, kHalf);
+#pragma unroll
+  for (int distance = kHalf / 2; distance > 0; distance /= 2) mine += __shfl_xor_sync(kAllLanes, mine, distance);
+  return mine;
 }
 
 // row_sum() of two numbers at once.
 __device__ inline void row_sums(float& a, float& b, float2* words) {
-  const auto add = [](float x, float y) { return x + y; };
-  a = warp_reduce(a, add), b = warp_reduce(b, add);
+  const float sum = warp_sums(a, b);
   const int warps = static_cast<int>(blockDim.x) / kWarp, lane = static_cast<int>(threadIdx.x) % kWarp;
-  if (warps == 1) return;
+  if (warps == 1) {
+    a = __shfl_sync(kAllLanes, sum, 0), b = __shfl_sync(kAllLanes, sum, kWarp / 2);
+    return;
+  }
   float2* const mine = words + threadIdx.y * warps;
-  if (lane == 0) mine[threadIdx.x / kWarp] = make_float2(a, b);
+  if (lane == 0) mine[threadIdx.x / kWarp].x = sum;
+  if (lane == kWarp / 2) mine[threadIdx.x / kWarp].y = sum;
   __syncthreads();
-  const float2 other = lane < warps ? mine[lane] : make_float2(0, 0);
-  a = warp_reduce(other.x, add), b = warp_reduce(other.y, add);
+  a = 0, b = 0;
+#pragma unroll 4
+  for (int w = 0; w < warps; ++w) a += mine[w].x, b += mine[w].y;
 }
 
 // Adds x of the block's other rows to x of the first row's threads, row after row. `words`: N for each thread of the

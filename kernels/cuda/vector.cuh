@@ -12,10 +12,6 @@ constexpr unsigned kAllLanes = 0xffffffffu;
 // The thread's number in a launch whose grid and blocks have one dimension.
 __device__ inline int64_t thread_index() { return int64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
 
-__device__ inline void prefetch_l2(const void* at) {
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(at)));
-}
-
 // Reduces x over the lanes of a warp; all of them get the same bits.
 template <class T, class Operation>
 __device__ inline T warp_reduce(T x, Operation&& operation) {

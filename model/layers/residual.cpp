@@ -76,6 +76,13 @@ struct SavedResidual {
   ParameterUse bias, gamma, beta;
 };
 
+// Whether the branch's output has the gradient of the stream before it, which is then written once: without dropout
+// both are that of the sum. The branch has used it by the time that the stream's is replaced by an earlier one.
+bool shares_gradient(const SavedResidual& s, const Gradient& dresidual) {
+  return dresidual && dresidual.mode == Accumulate::Overwrite && !s.dropout.active() && s.x->needs_gradient &&
+         !s.x->gradient && s.x->gradient_dtype == s.residual->gradient_dtype;
+}
+
 void backward(Tape& tape, const SavedResidual& s) {
   ResidualNormBackward back{.dnormed = s.normed ? s.normed->gradient : Tensor{},
                             .sum = s.sum->value,
@@ -85,7 +92,6 @@ void backward(Tape& tape, const SavedResidual& s) {
                             .dropout = s.dropout};
   // Without a branch the norm reads the stream itself: its gradient is added to x's other contributions.
   if (s.residual) back.dsum = s.sum->gradient;
-  back.dx = tape.gradient(s.x);
   if (s.residual && s.residual->needs_gradient) {
     if (!s.residual->gradient && s.sum->gradient) {
       s.residual->gradient = s.sum->gradient;
@@ -93,6 +99,11 @@ void backward(Tape& tape, const SavedResidual& s) {
     } else {
       back.dresidual = tape.gradient(s.residual);
     }
+  }
+  if (shares_gradient(s, back.dresidual)) {
+    s.x->gradient = back.dresidual.tensor;
+  } else {
+    back.dx = tape.gradient(s.x);
   }
   back.dbias = s.bias.gradient(), back.dgamma = s.gamma.gradient(), back.dbeta = s.beta.gradient();
   residual_norm_backward(tape.context(), back);

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 
+#include "kernels/cuda/async_copy.cuh"
 #include "kernels/cuda/vector.cuh"
 
 // Tiles of rows in shared memory: their layout, and copies to and from global memory.
@@ -35,25 +36,6 @@ struct TileRows {
   static __device__ int after(int at, int chunks) { return at ^ chunks * kInChunk; }
   static __device__ int element(int r, int column) { return at(r, column / kInChunk) + column % kInChunk; }
 };
-
-__device__ inline uint32_t shared_address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
-
-// Asynchronous copies into shared memory: the copies that a thread has asked for since its last commit are a group, and
-// wait_for_copies<N> waits for all but the last N groups. Other threads see them after a barrier.
-__device__ inline void copy_16_later(void* to, const void* from, bool wanted) {  // unwanted: 16 bytes of 0
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from),
-               "r"(wanted ? 16 : 0)
-               : "memory");
-}
-__device__ inline void copy_4_later(void* to, const void* from, bool wanted) {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared_address(to)), "l"(from), "r"(wanted ? 4 : 0)
-               : "memory");
-}
-__device__ inline void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-template <int kLeft>
-__device__ inline void wait_for_copies() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
-}
 
 // The block's threads ask for a tile of kRows rows: `rows` rows of `columns` elements, `stride` apart, and 0 around
 // them. `vectors`: rows begin on multiples of 16 bytes and are whole vectors.

@@ -57,7 +57,7 @@ __device__ double log_sum_exp(const float* x, int n, double scale, BlockWords& w
     for (int i = 0; i < N; ++i) piece += expf((v[i] - origin(most)) * factor);
     sum += piece;
   });
-  const float all = origin(row_reduce(most, kMinusInfinity, words.most, [](float a, float b) { return fmaxf(a, b); }));
+  const float all = origin(row_reduce(most, words.most, [](float a, float b) { return fmaxf(a, b); }));
   sum = row_sum(sum * expf((most - all) * factor), words.sum);
   return log(sum) + scale * all;
 }
@@ -121,7 +121,7 @@ __device__ void choose_best(const ChooseTokensArgs& step, const float* row, cons
   const int threads = static_cast<int>(blockDim.x), me = static_cast<int>(threadIdx.x), lane = me % kWarp;
   Key mine = best_below(kBeyondAll, scores, step.vocabulary, me * N, threads * N);
   for (int i = 0; i < step.count; ++i) {
-    const Key best = row_reduce(mine, kNone, words.best[i % 2], better);
+    const Key best = row_reduce(mine, words.best[i % 2], better);
     const int token = token_of(best);
     if (me == 0) write(out + 3 * i, token, scores, row);
     const int owner = token / N % threads;
