@@ -32,16 +32,23 @@ __device__ inline void add_columns(float* to, float (&x)[4], bool add) {
 // allows.
 template <int N, class Read>
 __device__ void sum_chunk_of(const Read& read, int64_t begin, int64_t end, int64_t columns, float* to, bool add) {
-  constexpr int kColumns = N % 4 == 0 ? 4 : 1;
+  constexpr int kColumns = N % 4 == 0 ? 4 : 1, kAtOnce = 4;  // columns added, rows asked for by a thread
   constexpr int kStride = kWarp + kWarp / N;  // so that threads that add neighbouring columns use different banks
   __shared__ float parts[tuning::kChunkWarps][N][kStride];
   const int64_t tile = int64_t{blockIdx.x} * kWarp * N, first = tile + threadIdx.x * N;
   float sum[N] = {};
-  for (int64_t r = begin + threadIdx.y; first < columns && r < end; r += tuning::kChunkWarps) {
-    float v[N];
-    read(r, first, v);
+  for (int64_t r = begin + threadIdx.y; first < columns && r < end; r += kAtOnce * tuning::kChunkWarps) {
+    float v[kAtOnce][N] = {};
 #pragma unroll
-    for (int i = 0; i < N; ++i) sum[i] += v[i];
+    for (int k = 0; k < kAtOnce; ++k) {
+      const int64_t row = r + k * tuning::kChunkWarps;
+      if (row < end) read(row, first, v[k]);
+    }
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+#pragma unroll
+      for (int i = 0; i < N; ++i) sum[i] += v[k][i];
+    }
   }
 #pragma unroll
   for (int i = 0; i < N; ++i) parts[threadIdx.y][i][threadIdx.x] = sum[i];

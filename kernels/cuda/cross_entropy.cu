@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/async_copy.cuh"
 #include "kernels/cuda/cross_entropy.cuh"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/runtime/types.h"
@@ -58,77 +59,90 @@ class KeptRow {
       : logits_(args.logits + row * args.columns),
         columns_(args.columns),
         valid_(args.valid),
-        shared_pieces_(args.shared_pieces),
+        pieces_((args.columns + step() - 1) / step()),
+        kept_(min(pieces_, kPieces + args.shared_pieces)),
         shared_(shared) {}
 
-  // Reads the row and calls body(first column, x) for each piece.
+  // Reads the row, all that is kept at once, and calls body(first column, x) for each piece.
   template <class Body>
   __device__ void read(Body&& body) {
-    each<Pass::Read>([](float(&)[N]) {}, body);
+    for (int p = kPieces; p < kept_; ++p) ask(p);
+    commit_copies();
+#pragma unroll
+    for (int p = 0; p < kPieces; ++p) {
+      if (p < pieces_) load_logits<kAligned>(logits_, first_of(p), valid_, held_[p]);
+    }
+    each(body, [] {
+      wait_for_copies<0>();
+      __syncwarp();  // neighbours have asked for each other's
+    });
   }
-  // Calls body(first column, x) for each piece and keeps the x that it leaves. A piece for which there is no room is
-  // read again; before(x) then repeats the work of earlier bodies.
-  template <class Before, class Body>
-  __device__ void change(Before&& before, Body&& body) {
-    each<Pass::Change>(before, body);
-  }
-  // Does what change() does, for the last time: nothing is kept.
-  template <class Before, class Body>
-  __device__ void use(Before&& before, Body&& body) {
-    each<Pass::Use>(before, body);
+  // Calls body(first column, x) for each piece again; what it leaves in x is not kept.
+  template <class Body>
+  __device__ void use(Body&& body) {
+    each(body, [] {});
   }
 
  private:
-  enum class Pass { Read, Change, Use };
-
-  __device__ int first_of(int piece) const {
-    return (piece * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x)) * N;
-  }
-  // Neighbours' words lie side by side, four a thread, so that no two threads of a request share a bank.
-  __device__ float4* place(int piece, int quarter) const {
-    return shared_ + ((piece - kPieces) * (N / 4) + quarter) * static_cast<int>(blockDim.x) + threadIdx.x;
+  __device__ static int step() { return static_cast<int>(blockDim.x) * N; }
+  __device__ static int first_of(int piece) { return piece * step() + static_cast<int>(threadIdx.x) * N; }
+  // Neighbours' words lie side by side, four a thread, so that no two threads of a request share a bank; in odd
+  // quarters two neighbours change places, since ask() writes an even quarter of one beside an odd quarter of the same
+  // one.
+  __device__ float4* place(int piece, int quarter, int thread) const {
+    return shared_ + ((piece - kPieces) * (N / 4) + quarter) * static_cast<int>(blockDim.x) + (thread ^ quarter);
   }
   __device__ void from_shared(int piece, float (&x)[N]) const {
+    const int first = first_of(piece);
 #pragma unroll
     for (int q = 0; q < N / 4; ++q) {
-      const float4 v = *place(piece, q);
+      const float4 v = *place(piece, q, static_cast<int>(threadIdx.x));
       x[4 * q] = v.x, x[4 * q + 1] = v.y, x[4 * q + 2] = v.z, x[4 * q + 3] = v.w;
     }
+    pad_logits(first, valid_, x);
   }
-  __device__ void to_shared(int piece, const float (&x)[N]) const {
+  // Asks for a piece, or for the quarters of two neighbours' pieces that load_piece() would read.
+  __device__ void ask(int piece) const {
+    const int first = first_of(piece), me = static_cast<int>(threadIdx.x);
+    const auto copy = [&](int offset, int quarter) {
+      const bool inside = first + offset < columns_;
+      copy_16_later(place(piece, quarter, me + (offset < 0 ? -1 : offset / N)), logits_ + (inside ? first + offset : 0),
+                    inside);
+    };
+    if constexpr (!kAligned) {
+      float x[N];
+      load_logits<false>(logits_, first, valid_, x);
 #pragma unroll
-    for (int q = 0; q < N / 4; ++q) *place(piece, q) = make_float4(x[4 * q], x[4 * q + 1], x[4 * q + 2], x[4 * q + 3]);
+      for (int q = 0; q < N / 4; ++q)
+        *place(piece, q, me) = make_float4(x[4 * q], x[4 * q + 1], x[4 * q + 2], x[4 * q + 3]);
+    } else if constexpr (N == 4) {
+      copy(0, 0);
+    } else {
+      const int quarter = pieces::odd_lane() ? 1 : 0;
+      copy(pieces::first_offset(), quarter), copy(pieces::second_offset(), quarter);
+    }
   }
 
-  template <Pass kPass, class Before, class Body>
-  __device__ void each(Before&& before, Body&& body) {
-    const int step = static_cast<int>(blockDim.x) * N, pieces = (columns_ + step - 1) / step;
+  template <class Body, class Arrived>
+  __device__ void each(Body&& body, Arrived&& shared_has_arrived) {
 #pragma unroll
     for (int p = 0; p < kPieces; ++p) {
-      if (p >= pieces) break;
-      if (kPass == Pass::Read) load_logits<kAligned>(logits_, first_of(p), valid_, held_[p]);
-      body(first_of(p), held_[p]);
+      if (p < pieces_) body(first_of(p), held_[p]);
     }
-    const int kept = min(pieces, kPieces + shared_pieces_);
+    shared_has_arrived();
     float x[N];
-    for (int p = kPieces; p < kept; ++p) {
-      if (kPass == Pass::Read) {
-        load_logits<kAligned>(logits_, first_of(p), valid_, x);
-      } else {
-        from_shared(p, x);
-      }
+    for (int p = kPieces; p < kept_; ++p) {
+      from_shared(p, x);
       body(first_of(p), x);
-      if (kPass != Pass::Use) to_shared(p, x);
     }
-    for (int p = max(kept, kPieces); p < pieces; ++p) {
+    for (int p = max(kept_, kPieces); p < pieces_; ++p) {
       load_logits<kAligned>(logits_, first_of(p), valid_, x);
-      before(x);
       body(first_of(p), x);
     }
   }
 
   const float* logits_;
-  int columns_, valid_, shared_pieces_;
+  int columns_, valid_, pieces_, kept_;
   float4* shared_;
   float held_[kPieces][N];
 };
@@ -151,32 +165,22 @@ __global__ void __launch_bounds__(kThreads, 2) cross_entropy_row(const CrossEntr
     return;
   }
   KeptRow<T, kAligned> row(args, r, shared);
-  float most = kMinusInfinity, total = 0, sum = 0;
+  RunningSum running;
+  float total = 0;
   row.read([&](int first, const float(&x)[N]) {
-    const bool whole = first + N <= args.valid;
+    running.add(x);
+    if (args.smoothing == 0) return;  // nothing asks for the total
 #pragma unroll
-    for (int i = 0; i < N; ++i) {
-      most = fmaxf(most, x[i]);  // skips a NaN, which the sum then shows
-      total += whole || first + i < args.valid ? x[i] : 0.0f;
-    }
+    for (int i = 0; i < N; ++i) total += first + i < args.valid ? x[i] : 0.0f;
   });
-  most = row_reduce(most, words[0], [](float a, float b) { return fmaxf(a, b); });
-  total = row_sum(total, words[1]);
-  const auto exponentials = [&](float(&x)[N]) {
-#pragma unroll
-    for (int i = 0; i < N; ++i) x[i] = expf(x[i] - most);
-  };
-  row.change([](float(&)[N]) {},
-             [&](int, float(&x)[N]) {
-               exponentials(x);
-#pragma unroll
-               for (int i = 0; i < N; ++i) sum += x[i];
-             });
-  sum = row_sum(sum, words[2]);
-  if (threadIdx.x == 0) stats = {most, sum, args.target_logit(r, target), total};
+  running.join(words[0], words[1]);
+  total = row_sum(total, words[2]);
+  if (threadIdx.x == 0) stats = {running.most, running.sum, args.target_logit(r, target), total};
   __syncthreads();  // the target's logit has been read, and may be written to
-  const auto gradient = row_gradient(args.inverse_divisor.get(), args.smoothing, args.valid, sum);
-  row.use(exponentials, [&](int first, float(&x)[N]) {
+  const auto gradient = row_gradient(args.inverse_divisor.get(), args.smoothing, args.valid, running.sum);
+  row.use([&](int first, float(&x)[N]) {
+#pragma unroll
+    for (int i = 0; i < N; ++i) x[i] = natural_exponential(x[i] - running.most);
     apply_gradient(gradient, first, args.valid, target, x);
     store_piece<kAligned>(out + first, args.columns - first, x);
   });

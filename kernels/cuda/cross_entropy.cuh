@@ -2,6 +2,7 @@
 #pragma once
 #include <cmath>
 
+#include "kernels/cuda/exponential.cuh"
 #include "kernels/cuda/rows.cuh"
 #include "kernels/formulas/cross_entropy.h"
 #include "kernels/ops/cross_entropy.h"
@@ -50,41 +51,65 @@ __device__ inline void apply_gradient(const formulas::RowGradient<float>& gradie
   }
 }
 
-// Loads logits from `first` on; those at or beyond `valid` are padding, -inf.
-template <bool kAligned, int N>
-__device__ inline void load_logits(const float* row, int first, int valid, float (&x)[N]) {
-  load_piece<kAligned>(row + first, valid - first, x);
+// x: logits from `first` on; those at or beyond `valid` are padding and become -inf.
+template <int N>
+__device__ inline void pad_logits(int first, int valid, float (&x)[N]) {
   if (first + N <= valid) return;
 #pragma unroll
   for (int i = 0; i < N; ++i) x[i] = first + i < valid ? x[i] : kMinusInfinity;
 }
 
-// Maximum, sum of exp(logit - maximum) and sum of a row's first `valid` logits, in one pass: sums that were begun with
-// a smaller maximum are scaled down. The caller sets the target's logit. All threads of the block call it, those of a
-// row together; `words`: three for each warp.
+// Loads logits from `first` on, with padding at and beyond `valid`.
+template <bool kAligned, int N>
+__device__ inline void load_logits(const float* row, int first, int valid, float (&x)[N]) {
+  load_piece<kAligned>(row + first, valid - first, x);
+  pad_logits(first, valid, x);
+}
+
+// The maximum and the sum of exp(logit - maximum) in one pass: a sum that was begun with a smaller maximum is scaled
+// down.
+struct RunningSum {
+  float most = kMinusInfinity, sum = 0;
+
+  // exp(-inf - 0) is 0: where there is no maximum yet the sum is 0 (or NaN).
+  __device__ static float finite(float most) { return most == kMinusInfinity ? 0.0f : most; }
+
+  template <int N>
+  __device__ void add(const float (&x)[N]) {
+    const float before = most;
+#pragma unroll
+    for (int i = 0; i < N; ++i) most = fmaxf(most, x[i]);  // skips a NaN, which the sum then shows
+    const float base = finite(most);
+    if (most > before) sum *= natural_exponential(before - base);
+#pragma unroll
+    for (int i = 0; i < N; ++i) sum += natural_exponential(x[i] - base);
+  }
+
+  // Becomes that of the whole row. All threads of the block call it; `words`: two for each warp.
+  __device__ void join(float* words_of_most, float* words_of_sum) {
+    const float all = row_reduce(most, words_of_most, [](float a, float b) { return fmaxf(a, b); });
+    sum = row_sum(sum * natural_exponential(most - finite(all)), words_of_sum);
+    most = all;
+  }
+};
+
+// Maximum, sum of exp(logit - maximum) and sum of a row's first `valid` logits, in one pass. The caller sets the
+// target's logit. All threads of the block call it, those of a row together; `words`: three for each warp.
 template <bool kAligned>
 __device__ inline RowStats row_stats(const float* row, int valid, int columns, float (&words)[3][kRowWarps]) {
   constexpr int N = kVector<float>;
-  // exp(-inf - 0) is 0: a thread that has no maximum yet has a sum of 0 (or of NaN).
-  const auto finite = [](float most) { return most == kMinusInfinity ? 0.0f : most; };
-  float most = kMinusInfinity, sum = 0, total = 0;
+  RunningSum running;
+  float total = 0;
   for_pieces<false, N>(columns, [&](int first) {
     float x[N];
     load_logits<kAligned>(row, first, valid, x);
-    const float before = most;
+    running.add(x);
 #pragma unroll
-    for (int i = 0; i < N; ++i) {
-      most = fmaxf(most, x[i]);  // skips a NaN, which the sum then shows
-      total += first + i < valid ? x[i] : 0.0f;
-    }
-    const float base = finite(most);
-    if (most > before) sum *= expf(before - base);
-#pragma unroll
-    for (int i = 0; i < N; ++i) sum += expf(x[i] - base);
+    for (int i = 0; i < N; ++i) total += first + i < valid ? x[i] : 0.0f;
   });
+  running.join(words[0], words[1]);
   RowStats s{};
-  s.most = row_reduce(most, words[0], [](float a, float b) { return fmaxf(a, b); });
-  s.sum = row_sum(sum * expf(most - finite(s.most)), words[1]);
+  s.most = running.most, s.sum = running.sum;
   s.total = row_sum(total, words[2]);
   return s;
 }

@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(kRowThreads) cross_entropy_chunk_gradient(cons
     if (target >= 0) {
       load_logits<kAligned>(row, first, args.valid, x);
 #pragma unroll
-      for (int i = 0; i < N; ++i) x[i] = expf(x[i] - most);
+      for (int i = 0; i < N; ++i) x[i] = natural_exponential(x[i] - most);
       apply_gradient(gradient, first, args.valid, target - args.first_column, x);
     }
     store_piece<kAligned>(out + first, args.columns - first, x);

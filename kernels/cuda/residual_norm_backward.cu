@@ -98,8 +98,8 @@ __device__ inline void put(T* to, int64_t left, bool add, const float (&total)[N
 
 // Rows of which no thread has two pieces. A thread asks for its piece of the next row before it works on this one, and
 // keeps the sums of its columns over all its rows in registers. Rows at or beyond the run's end are rows of 0, as are
-// pieces beyond the width.
-template <class T>
+// pieces beyond the width. kDropped: whether the mask drops anything.
+template <class T, bool kDropped>
 class KeptRows {
  public:
   static constexpr int N = kVector<T>;
@@ -111,8 +111,9 @@ class KeptRows {
         waiting_(waiting),
         end_(end),
         first_(static_cast<int>(threadIdx.x) * N),
-        thread_(static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x)) {
-    if (args.dnormed && inside()) load_vector(args.gamma + first_, gamma_);
+        thread_(static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x)),
+        inverse_width_(1 / static_cast<float>(args.width)) {
+    if (args.dnormed && inside()) gamma_ = *reinterpret_cast<const uint4*>(args.gamma + first_);
   }
 
   __device__ void ask(int64_t row, int turn) {
@@ -136,21 +137,21 @@ class KeptRows {
     wait_for_copies<1>();
     float total[N] = {};
     if (args_.dnormed) {
-      float gradient[N], normal[N];
+      float gradient[N], normal[N], gamma[N];
       take(turn, 1, gradient), take(turn, 2, normal);
+      load_vector(reinterpret_cast<const T*>(&gamma_), gamma);
       float along_one = 0, along_normal = 0;
 #pragma unroll
       for (int i = 0; i < N; ++i) {
         normal[i] = formulas::normalised(normal[i], mean, rstd);
         gamma_sum_[i] += gradient[i] * normal[i];
         beta_sum_[i] += gradient[i];
-        gradient[i] *= gamma_[i];
+        gradient[i] *= gamma[i];
         along_one += gradient[i], along_normal += gradient[i] * normal[i];
       }
       row_sums(along_one, along_normal, words);
-      const float width = static_cast<float>(args_.width);
       if (args_.dsum) take(turn, 0, total);
-      add_norm_gradient(gradient, normal, rstd, along_one / width, along_normal / width, total);
+      add_norm_gradient(gradient, normal, rstd, along_one * inverse_width_, along_normal * inverse_width_, total);
     } else {
       take(turn, 0, total);
     }
@@ -174,7 +175,7 @@ class KeptRows {
     const int64_t at = row * args_.width + first_;
     if (args_.dresidual) put<true>(args_.dresidual + at, N, args_.add_dresidual, total);
     if (!args_.dx && !args_.sum_bias) return;
-    if (args_.mask.active()) args_.mask.multiply(row, first_, total);
+    if constexpr (kDropped) args_.mask.multiply(row, first_, total);
 #pragma unroll
     for (int i = 0; i < N; ++i) bias_sum_[i] += total[i];
     if (args_.dx) put<true>(args_.dx + at, N, args_.add_dx, total);
@@ -191,17 +192,18 @@ class KeptRows {
   Waiting& waiting_;
   int64_t end_;
   int first_, thread_;
-  float gamma_[N] = {}, bias_sum_[N] = {}, gamma_sum_[N] = {}, beta_sum_[N] = {};
-  float next_mean_ = 0, next_rstd_ = 0;
+  uint4 gamma_ = {};  // unpacked, it would take twice as many registers
+  float bias_sum_[N] = {}, gamma_sum_[N] = {}, beta_sum_[N] = {};
+  float next_mean_ = 0, next_rstd_ = 0, inverse_width_;
 };
 
-template <class T>
+template <class T, bool kDropped>
 __global__ void __launch_bounds__(kNormBackwardThreads, 2) norm_backward_kept(const ResidualNormBackwardArgs<T> args) {
-  __shared__ typename KeptRows<T>::Waiting waiting;
+  __shared__ typename KeptRows<T, kDropped>::Waiting waiting;
   __shared__ float2 words[2][kNormBackwardThreads / kWarp];
   static_assert(sizeof waiting >= kNormBackwardThreads * kVector<T> * sizeof(float));
   const int64_t begin = blockIdx.x * args.run_rows, end = min(begin + args.run_rows, args.rows);
-  KeptRows<T> rows(args, waiting, end);
+  KeptRows<T, kDropped> rows(args, waiting, end);
   rows.ask(begin + threadIdx.y, 0);
   int turn = 0;
   for (int64_t first = begin; first < end; first += blockDim.y, turn ^= 1) {
@@ -328,7 +330,9 @@ void launch_backward(const Stream& stream, const ResidualNormBackward& args, con
     launch(stream, kernel, static_cast<unsigned>(runs_of(backward.rows)), rows.block, 0, backward);
   };
   const bool aligned = backward.aligned();
-  if (aligned && rows.once) return start(norm_backward_kept<T>);
+  if (aligned && rows.once) {
+    return backward.mask.active() ? start(norm_backward_kept<T, true>) : start(norm_backward_kept<T, false>);
+  }
   rows.block.y = 1;
   aligned ? start(norm_backward_wide<T, true>) : start(norm_backward_wide<T, false>);
 }

@@ -21,7 +21,7 @@ constexpr int kRowThreads = 448;
 // Threads of a block whose rows need fewer. The backward of a norm takes more rows at once: it adds their columns in
 // shared memory, with one store a block.
 constexpr int kRowBlockThreads = 256;
-constexpr int kNormBackwardThreads = 384;
+constexpr int kNormBackwardThreads = kRowThreads;
 // Column sums of a norm's backward: runs of rows, at most one for each block of a large device (132 multiprocessors
 // with two blocks each), at least 16 rows in each, so that their sums are few beside the rows. Order.
 constexpr int64_t kNormRuns = 256, kNormRunRows = 16;

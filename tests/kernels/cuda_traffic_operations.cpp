@@ -128,11 +128,11 @@ void CudaTraffic::cross_entropy() {
     weft::cross_entropy(
         context_, {.logits = logits, .targets = targets, .valid_columns = 50257, .loss = loss, .dlogits = dlogits});
   });
-  // A row is read once, but for what its block cannot keep: two more passes read that, from the L2 cache, since few
-  // rows are at work. Its gradient is written once.
+  // A row is read once, but for what its block cannot keep: the second pass reads that again, from the L2 cache, since
+  // few rows are at work. Its gradient is written once.
   constexpr int64_t kKept =
       cuda::tuning::kCrossEntropyThreads * cuda::tuning::kHeldLogits * sizeof(float) + cuda::tuning::kKeptRowBytes;
-  const int64_t again = 2 * kFew * std::max<int64_t>(50257 * sizeof(float) - kKept, 0);
+  const int64_t again = kFew * std::max<int64_t>(50257 * sizeof(float) - kKept, 0);
   const double bytes = static_cast<double>(static_cast<int64_t>(logits.bytes() + dlogits.bytes()) + again);
   EXPECT_NEAR(32.0 * static_cast<double>(sectors_), bytes, 0.01 * bytes);
 }

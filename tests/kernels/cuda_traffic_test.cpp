@@ -35,12 +35,13 @@ INSTANTIATE_TEST_SUITE_P(Vocabularies, VocabularyTraffic,
 
 // Every kernel is checked: the operations above run all of them.
 TEST(CudaTraffic, EveryKernelIsHeldToTheRules) {
-  CudaTraffic rows({DType::BF16, 768}), vocabulary({DType::BF16, 50304});
+  CudaTraffic rows({DType::BF16, 768}), wide_rows({DType::BF16, 4096}), vocabulary({DType::BF16, 50304});
+  wide_rows.residual_norm();
   rows.residual_norm(), rows.embed(), rows.rows_and_columns(), rows.optimizer(), rows.activations();
   rows.packed_products(), rows.attention(), rows.cached_attention();
   vocabulary.cross_entropy(), vocabulary.choose_tokens();
   std::set<std::string> known = rows.ran();
-  known.insert(vocabulary.ran().begin(), vocabulary.ran().end());
+  for (const CudaTraffic* more : {&wide_rows, &vocabulary}) known.insert(more->ran().begin(), more->ran().end());
   const std::set<std::string> all = test::kernels_of_the_program();
   for (const test::Exempt& exempt : test::exempt_kernels()) {
     EXPECT_TRUE(all.contains(exempt.kernel)) << exempt.kernel << ": no such kernel";

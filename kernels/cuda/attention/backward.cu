@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "kernels/cuda/attention/exponential.cuh"
+#include "kernels/cuda/exponential.cuh"
 #include "kernels/cuda/attention/products.cuh"
 #include "kernels/cuda/attention/rows.h"
 #include "kernels/cuda/attention/shape.cuh"

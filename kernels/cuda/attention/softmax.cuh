@@ -2,7 +2,7 @@
 #pragma once
 #include <limits>
 
-#include "kernels/cuda/attention/exponential.cuh"
+#include "kernels/cuda/exponential.cuh"
 #include "kernels/cuda/attention/products.cuh"
 #include "kernels/cuda/attention/shape.cuh"
 #include "kernels/formulas/softmax.h"

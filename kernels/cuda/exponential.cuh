@@ -11,4 +11,10 @@ __device__ inline float exponential(float x) {
   return y;
 }
 
+// e^x, as exactly for x near 0, where the weights of a row that count have theirs.
+__device__ inline float natural_exponential(float x) {
+  constexpr float kLog2E = 1.44269504f;
+  return exponential(x * kLog2E);
+}
+
 }  // namespace weft::cuda
