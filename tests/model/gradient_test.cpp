@@ -101,6 +101,29 @@ TEST_P(ModelGradient, RecomputationIsBitIdentical) {
   }
 }
 
+// Without dropout the output of a branch and the stream before it have the same gradient, which is written once.
+TEST(ResidualGradient, IsWrittenOnceIfNothingIsDropped) {
+  for (const NormPlacement placement : {NormPlacement::Pre, NormPlacement::Post}) {
+    const auto bytes = [&](double dropout) {
+      Context context;
+      Mesh mesh = Mesh::single();
+      const auto model = make({"", false,
+                               [&](TransformerConfig& c) {
+                                 c.norm_placement = placement;
+                                 c.dropout.residual = dropout;
+                               }},
+                              context, mesh);
+      model->allocate(Precision::Fp64, Purpose::Training, {.bucket_bytes = 4096});
+      model->parameters().initialise(3);
+      GradientBuckets buckets(model->parameters());
+      run(*model, test::random_batch(context, model->vocabularies(), {5, 1, 4}), &buckets, true, Recompute::None);
+      return context.ledger().entries().at("residual_norm_backward").bytes;
+    };
+    constexpr double kBranches = 4, kRows = 10, kWidth = 12;  // of small_config() and the batch
+    EXPECT_EQ(bytes(0.5) - bytes(0), kBranches * kRows * kWidth * sizeof(double));
+  }
+}
+
 void all_dropout(TransformerConfig& c) {
   c.dropout = {.embedding = 0.1, .residual = 0.2, .ffn = 0.1, .attention = 0.2};
 }
