@@ -227,17 +227,19 @@ def devices_table(folder):
 
 
 def device_headline(folder):
-    """The latest of GPT-2 124M on a device, beside the fastest peer that was measured there."""
+    """GPT-2 124M on each device, beside the fastest peer that was measured on the same card."""
     found = [result for result in results(folder) if "gpu" in result and not result["simulated"]
              and fastest_peer(result, "gpt2-124m")]
-    if not found:
+    lines = []
+    for result in found:
+        steps = next(one for one in result["gpu"]["steps"] if one["job"] == "gpt2-124m")
+        rate, peer = steps["median_tokens_per_second"], fastest_peer(result, "gpt2-124m")
+        lines.append(f"on one {result['machine']['devices'][0].split(',')[0]} at {number(rate)} tokens/s, "
+                     f"**{rate / peer['tokens_per_second']:.2f} times** as fast as {program_of(peer)} ({number(peer['tokens_per_second'])})")
+    if not lines:
         return ""
-    result = max(found, key=lambda one: one["date"])
-    steps = next(one for one in result["gpu"]["steps"] if one["job"] == "gpt2-124m")
-    rate, peer = steps["median_tokens_per_second"], fastest_peer(result, "gpt2-124m")
-    return (f"On one {result['machine']['devices'][0].split(',')[0]} it trains GPT-2 124M in {steps['precision']} at {number(rate)} "
-            f"tokens/s, on the same card **{rate / peer['tokens_per_second']:.2f} times** as fast as\n{program_of(peer)} "
-            f"({number(peer['tokens_per_second'])} tokens/s): [the peers and other sizes](bench/README.md#measured-on-devices).\n")
+    return ("In bf16 it trains GPT-2 124M\n" + ",\n".join(lines)
+            + ", the fastest peer on\nthe same card: [all peers and sizes](bench/README.md#measured-on-devices).\n")
 
 
 def predictions_table(folder):
