@@ -49,9 +49,9 @@ __device__ inline void for_pieces(int width, Body&& body) {
   }
 }
 
-// How many of a row's `columns` elements are at or behind `first`, where a piece begins. Rows that can be read by vectors
-// consist of whole pieces, and the compiler then leaves out what reads the rest of one. Not for f32 beside bf16: there
-// a neighbour has half of each piece.
+// How many of a row's `columns` elements are at or behind `first`, where a piece begins. Rows that can be read by
+// vectors consist of whole pieces, and the compiler then leaves out what reads the rest of one. Not for f32 beside
+// bf16: there a neighbour has half of each piece.
 template <bool kAligned, int N>
 __device__ inline int left_from(int first, int columns) {
   if constexpr (kAligned) return first < columns ? N : 0;

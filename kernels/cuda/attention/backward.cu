@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "kernels/cuda/exponential.cuh"
 #include "kernels/cuda/attention/products.cuh"
 #include "kernels/cuda/attention/rows.h"
 #include "kernels/cuda/attention/shape.cuh"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/cudnn/attention.h"
+#include "kernels/cuda/exponential.cuh"
 #include "kernels/cuda/runtime/launch.h"
 #include "kernels/cuda/tuning.h"
 #include "kernels/ops/attention.h"

@@ -2,9 +2,9 @@
 #pragma once
 #include <limits>
 
-#include "kernels/cuda/exponential.cuh"
 #include "kernels/cuda/attention/products.cuh"
 #include "kernels/cuda/attention/shape.cuh"
+#include "kernels/cuda/exponential.cuh"
 #include "kernels/formulas/softmax.h"
 
 // The softmax of rows whose keys arrive in tiles, and its weighted sums: for forward and cached attention.
