@@ -35,6 +35,7 @@ void add_bench_command(Command& app, Action& action);
 void add_bench_decode_command(Command& app, Action& action);
 void add_attention_command(Command& app, Action& action);
 void add_report_command(Command& app, Action& action);
+void add_watch_command(Command& app, Action& action);
 void add_doctor_command(Command& app, Action& action);
 void add_manual_command(Command& app, Action& action);
 void add_completion_command(Command& app, Action& action);

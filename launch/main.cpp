@@ -75,7 +75,7 @@ void add_commands(CLI::App& app, Action& action) {
         add_average_command, add_merge_command}},
       {"texts", {add_translate_command, add_generate_command, add_embed_command}},
       {"scores", {add_evaluate_command, add_score_command, add_rescore_command, add_choose_command}},
-      {"looking at runs and models", {add_report_command, add_attention_command}},
+      {"looking at runs and models", {add_report_command, add_watch_command, add_attention_command}},
       {"exchange with other programs", {add_import_command, add_export_command}},
       {"the machine", {add_doctor_command, add_bench_command, add_bench_decode_command}},
       {"the shell and the manual", {add_completion_command, add_manual_command}},

@@ -97,6 +97,17 @@ void RunLock::write(const RunOwner& owner) {
   }
 }
 
+bool is_owned(const fs::path& directory) {
+  try {
+    const File file(lock_path(directory), File::Mode::Read);
+    struct flock whole {};
+    whole.l_type = F_RDLCK, whole.l_whence = SEEK_SET;  // the owner's lock excludes it
+    return fcntl(file.descriptor(), F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+  } catch (const DataError&) {
+    return false;
+  }
+}
+
 std::string describe_owner(const fs::path& directory) {
   try {
     const fs::path path = lock_path(directory);

@@ -44,6 +44,9 @@ class RunLock {
   std::vector<fs::path> made_;  // directories that did not exist before, outermost first
 };
 
+// Whether a process holds the lock of a run directory. False too where locks cannot be seen.
+bool is_owned(const fs::path& directory);
+
 // The owner of the directory in words: "attempt 2, process 4711 on node7, job 1234, since 2026-01-31T12:00:00Z".
 std::string describe_owner(const fs::path& directory);
 
