@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <vector>
+
+#include "pages/terminal_view.h"
+
+namespace weft {
+
+// The size of the terminal that standard output is; the usual one if it is none.
+TerminalSize terminal_size();
+
+// The second screen that terminals keep for programs that fill it (xterm's control sequences): what was there before
+// comes back when it is left.
+class SecondScreen {
+ public:
+  SecondScreen();
+  ~SecondScreen();
+  SecondScreen(const SecondScreen&) = delete;
+  SecondScreen& operator=(const SecondScreen&) = delete;
+
+  // Writes over what is there. DataError if the terminal is gone.
+  void show(const std::vector<std::string>& lines) const;
+};
+
+}  // namespace weft
