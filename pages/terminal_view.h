@@ -3,15 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "base/process/terminal.h"
 #include "pages/history.h"
 
 namespace weft {
-
-// What a terminal can show, in characters.
-struct TerminalSize {
-  int columns = 80, rows = 24;
-  bool utf8 = true;
-};
 
 // A run as `weft watch` shows it: how far it is, its latest numbers, what went wrong, its loss as a curve, its latest
 // texts. At most size.rows lines of at most size.columns characters; what matters least is left out where there is no

@@ -9,8 +9,9 @@
 #include "base/clock.h"
 #include "base/output.h"
 #include "base/process/signals.h"
+#include "base/process/terminal.h"
 #include "launch/commands.h"
-#include "launch/terminal.h"
+#include "pages/terminal_view.h"
 #include "trainer/run/run_lock.h"
 
 namespace weft {

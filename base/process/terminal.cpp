@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/terminal.h"
+#include "base/process/terminal.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>

@@ -3,9 +3,13 @@
 #include <string>
 #include <vector>
 
-#include "pages/terminal_view.h"
-
 namespace weft {
+
+// What a terminal can show, in characters.
+struct TerminalSize {
+  int columns = 80, rows = 24;
+  bool utf8 = true;
+};
 
 // The size of the terminal that standard output is; the usual one if it is none.
 TerminalSize terminal_size();
