@@ -23,6 +23,7 @@ class Distribution {
     }
     return 0;
   }
+  const std::map<int64_t, int64_t>& counts() const { return counts_; }  // by value
 
  private:
   std::map<int64_t, int64_t> counts_;

@@ -22,6 +22,8 @@ int64_t next_place(int64_t place) {
   return power == 2 ? place / 2 * 5 : place * 2;
 }
 
+int64_t next_rank(int64_t rank) { return rank + std::max<int64_t>(rank / 8, 1); }
+
 // Counts the texts of one side, each in parts of any length.
 class SideCounter {
  public:
@@ -41,6 +43,8 @@ class SideCounter {
  private:
   void count(int32_t id);
   void measure();
+  std::vector<int32_t> by_count() const;  // the tokens that occur, the most frequent first
+  std::vector<TokenRank> ranks(std::span<const int32_t> ids) const;
   std::string text(std::span<const int32_t> ids) const {
     return tokenizer_->decode(ids, {.show_specials = true, .continues = true});
   }
@@ -106,20 +110,39 @@ std::unordered_set<std::string> SideCounter::texts() const {
   return texts;
 }
 
-SideStatistics SideCounter::finish(int64_t frequent) {
-  if (all_ > 0 && (side_.growth.empty() || side_.growth.back().tokens < all_))
-    side_.growth.push_back({all_, side_.distinct});
+std::vector<int32_t> SideCounter::by_count() const {
   std::vector<int32_t> ids;
   for (size_t id = 0; id < counts_.size(); ++id) {
     if (counts_[id] > 0) ids.push_back(static_cast<int32_t>(id));
   }
-  const auto listed = ids.begin() + std::min(static_cast<int64_t>(ids.size()), frequent);
-  std::partial_sort(ids.begin(), listed, ids.end(), [&](int32_t a, int32_t b) {
+  std::ranges::sort(ids, [&](int32_t a, int32_t b) {
     const int64_t of_a = counts_[static_cast<size_t>(a)], of_b = counts_[static_cast<size_t>(b)];
     return of_a != of_b ? of_a > of_b : a < b;
   });
-  for (auto id = ids.begin(); id != listed; ++id)
-    side_.frequent.push_back({*id, counts_[static_cast<size_t>(*id)], text({&*id, 1})});
+  return ids;
+}
+
+std::vector<TokenRank> SideCounter::ranks(std::span<const int32_t> ids) const {
+  std::vector<TokenRank> ranks;
+  int64_t covered = 0, wanted = 1;
+  for (int64_t rank = 1; rank <= std::ssize(ids); ++rank) {
+    const int64_t count = counts_[static_cast<size_t>(ids[static_cast<size_t>(rank - 1)])];
+    covered += count;
+    if (rank < wanted && rank < std::ssize(ids)) continue;
+    ranks.push_back({rank, count, covered});
+    wanted = next_rank(rank);
+  }
+  return ranks;
+}
+
+SideStatistics SideCounter::finish(int64_t frequent) {
+  if (all_ > 0 && (side_.growth.empty() || side_.growth.back().tokens < all_))
+    side_.growth.push_back({all_, side_.distinct});
+  const std::vector<int32_t> ids = by_count();
+  side_.ranks = ranks(ids);
+  const int64_t listed = std::min(std::ssize(ids), frequent);
+  for (const int32_t id : std::span(ids).first(static_cast<size_t>(listed)))
+    side_.frequent.push_back({id, counts_[static_cast<size_t>(id)], text({&id, 1})});
   return std::move(side_);
 }
 

@@ -28,6 +28,13 @@ struct FrequentToken {
   std::string text;  // any bytes: a token may be a part of a character
 };
 
+// Tokens in the order of their counts: the one of this rank (1: the most frequent) occurs `count` times, and it and
+// those before it `covered` times.
+struct TokenRank {
+  int64_t rank = 0, count = 0, covered = 0;
+  bool operator==(const TokenRank&) const = default;
+};
+
 // One side of a split: its texts without the special tokens that begin and end them. The token of unknown text counts.
 struct SideStatistics {
   int64_t vocabulary = 0;
@@ -36,6 +43,7 @@ struct SideStatistics {
   std::optional<TextSizes> sizes;       // none if a token is the one of unknown text: what it stood for is lost
   std::vector<DistinctTokens> growth;   // after 1, 2 and 5 times each power of ten, and at the end
   std::vector<FrequentToken> frequent;  // the most frequent first; of equal ones the lower id
+  std::vector<TokenRank> ranks;         // 1 to 16, then each about an eighth beyond the last one, and the last
 };
 
 // What pairs, or prompts and answers, have of their two sides together.

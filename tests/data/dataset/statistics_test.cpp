@@ -90,6 +90,11 @@ TEST_F(Statistics, FrequentTokensComeByCountThenById) {
   EXPECT_EQ(listed(0), "");
 }
 
+TEST_F(Statistics, RanksSayHowMuchOfTheTextIsCovered) {
+  builder_.stream({{kDog, kCat, kCat, kA, kCat, kA, kEos}});
+  EXPECT_EQ(of_train(0).source.ranks, (std::vector<TokenRank>{{1, 3, 3}, {2, 2, 5}, {3, 1, 6}}));
+}
+
 TEST_F(Statistics, DistinctTokensAreCountedAtPlacesOfThatText) {
   Ids ids(60, kA);
   ids[9] = kB, ids[10] = kCat, ids[20] = kDog, ids.push_back(kEos);
