@@ -35,6 +35,7 @@ std::string base64_of_hex(std::string_view hex) {
 std::vector<Asset> scripts_of(PageKind kind) {
   const PageAssets& assets = page_assets();
   if (kind == PageKind::Attention) return {assets.attention};
+  if (kind == PageKind::Statistics) return {assets.statistics};
   if (!has_dygraphs()) return {assets.report};
   return {assets.dygraphs_script, assets.report};
 }
