@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/output.h"
 #include "base/progress.h"
 #include "checkpoint/folder_contents.h"
@@ -17,6 +18,8 @@
 #include "data/dataset/statistics.h"
 #include "data/tokenizer/tokenizer.h"
 #include "launch/json_line.h"
+#include "pages/page.h"
+#include "pages/statistics_page.h"
 #include "trainer/run/provenance.h"
 
 namespace weft {
@@ -126,6 +129,13 @@ Json json_of(const SplitStatistics& split) {
   return json;
 }
 
+// One line.
+std::string json_text(const fs::path& dataset, const std::vector<SplitStatistics>& splits) {
+  Json json{{"dataset", dataset.string()}, {"kind", enum_name(splits.front().kind)}};
+  for (const SplitStatistics& split : splits) json["splits"][std::string(enum_name(split.split))] = json_of(split);
+  return json_line(json) + "\n";
+}
+
 }  // namespace
 
 void print_checkpoint(const fs::path& path, bool verify, bool with_job) {
@@ -179,15 +189,23 @@ void add_statistics_options(Command& command, StatisticsOptions& options, Option
       .not_negative()
       .needs(wanted)
       .type_name("N");
+  command
+      .add_option(
+          "--out", options.out,
+          "A page of the statistics for a browser, instead of their text. A page of weft is replaced, nothing else is")
+      .needs(wanted)
+      .type_name("FILE");
 }
 
 void print_statistics(const fs::path& dataset, const StatisticsOptions& options) {
+  if (!options.out.empty()) require_replaceable(options.out);
   const std::vector<SplitStatistics> splits = dataset_statistics(dataset, options.frequent);
-  if (options.json) {
-    Json json{{"dataset", dataset.string()}, {"kind", enum_name(splits.front().kind)}};
-    for (const SplitStatistics& split : splits) json["splits"][std::string(enum_name(split.split))] = json_of(split);
-    return print(json_line(json) + "\n");
+  if (!options.out.empty()) {
+    write_page(options.out, statistics_page(dataset.string(), splits));
+    log_info("wrote {}; open it in a browser", options.out);
   }
+  if (options.json) return print(json_text(dataset, splits));
+  if (!options.out.empty()) return;
   for (const SplitStatistics& split : splits) print(describe(split));
 }
 

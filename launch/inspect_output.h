@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <string>
 
 #include "base/files.h"
 #include "launch/command_line/command.h"
@@ -18,10 +19,12 @@ void print_verified(const fs::path& dataset);
 struct StatisticsOptions {
   bool wanted = false, json = false;
   int64_t frequent = 10;  // tokens listed of each side
+  std::string out;        // the page to write; empty: none
 };
 // Adds --statistics, which excludes the option `show`, and the options of its own.
 void add_statistics_options(Command& command, StatisticsOptions& options, Option show);
-// What the texts of each split are like: their lengths, and which tokens they consist of.
+// What the texts of each split are like: their lengths, and which tokens they consist of. A page is written instead, or
+// besides JSON. DataError if its name is taken.
 void print_statistics(const fs::path& dataset, const StatisticsOptions& options);
 
 }  // namespace weft

@@ -70,6 +70,7 @@ void add_inspect_command(Command& app, Action& action) {
       "  weft inspect prepared/my-text --verify\n"
       "  weft inspect prepared/my-text --show 3 --from 100\n"
       "  weft inspect prepared/my-text --statistics --json\n"
+      "  weft inspect prepared/my-text --statistics --top 50 --out my-text.html\n"
       "  weft inspect runs/NAME/checkpoints/step-00001000");
   auto a = std::make_shared<InspectArguments>();
   command

@@ -183,6 +183,22 @@ TEST_F(Commands, StatisticsCountTextsAndTokens) {
   });
 }
 
+TEST_F(Commands, StatisticsAsAPage) {
+  prepare_both();
+  std::vector<std::string> command = {"inspect", "tdata", "--statistics", "--out", "page.html"};
+  const Finished made = run_weft(scratch_.path(), command);
+  EXPECT_EQ(made.out, "");
+  EXPECT_THAT(made.err, HasSubstr("wrote page.html; open it in a browser"));
+  EXPECT_THAT(read_file(scratch_ / "page.html"), HasSubstr(R"("dataset":"tdata","splits":[{"split":"train")"));
+  const std::string alone = run_weft(scratch_.path(), {"inspect", "tdata", "--statistics", "--json"}).out;
+  command.push_back("--json");
+  EXPECT_EQ(run_weft(scratch_.path(), command).out, alone);
+  expect_all({
+      {{"inspect", "data", "--out", "page.html"}, 2, {"--out requires --statistics"}},
+      {{"inspect", "data", "--statistics", "--out", "train.txt"}, 3, {"train.txt is there already", "hint: remove it"}},
+  });
+}
+
 // Bytes that are no UTF-8 are kept by kinds that keep any bytes.
 TEST_F(Commands, BytesThatAreNoUtf8AreKept) {
   scratch_.write("train.txt", "caf\xe9 ol\xe9 caf\xe9 ol\xe9\n");
