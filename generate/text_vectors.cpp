@@ -14,21 +14,6 @@
 namespace weft {
 namespace {
 
-std::vector<int32_t> tokens_of(const LoadedModel& loaded, const std::string& text, size_t index) {
-  std::vector<int32_t> tokens;
-  if (!text.empty()) {
-    tokens = loaded.job.is_translation() ? encode_source(text, *loaded.source_tokenizer, loaded.job.data)
-                                         : loaded.target_tokenizer->encode(text);
-  }
-  require<DataError>(!tokens.empty(), "text {} is empty: it has no vector", index + 1);
-  const int64_t most = loaded.job.model.max_length;
-  if (static_cast<int64_t>(tokens.size()) > most) {
-    throw DataError(fmt::format("text {} has {} tokens; the model's longest is {}", index + 1, tokens.size(), most),
-                    "cut it into sentences");
-  }
-  return tokens;
-}
-
 Tensor states_of(Transformer& model, const std::vector<int32_t>& tokens) {
   Tape tape(model.context(), Tape::Mode::Off);
   ForwardContext forward{.tape = tape};
@@ -47,11 +32,16 @@ Tensor table_rows(const LoadedModel& loaded, const std::vector<int32_t>& tokens)
   return rows;
 }
 
-void append_mean(Context& context, const Tensor& rows, std::vector<float>& values) {
+std::vector<float> on_host(Context& context, const Tensor& rows) {
   const Tensor single = context.empty({rows.rows(), rows.columns()}, DType::F32);
   convert(context, rows, single);
   std::vector<float> host(static_cast<size_t>(single.elements()));
   download(context, single, std::span<float>(host));
+  return host;
+}
+
+void append_mean(Context& context, const Tensor& rows, std::vector<float>& values) {
+  const std::vector<float> host = on_host(context, rows);
   for (int64_t c = 0; c < rows.columns(); ++c) {
     double sum = 0;
     for (int64_t r = 0; r < rows.rows(); ++r) sum += host[r * rows.columns() + c];
@@ -61,11 +51,31 @@ void append_mean(Context& context, const Tensor& rows, std::vector<float>& value
 
 }  // namespace
 
-TextVectors text_vectors(const LoadedModel& loaded, const std::vector<std::string>& texts, VectorSource source) {
+std::vector<int32_t> vector_tokens(const LoadedModel& loaded, const std::string& text, size_t index) {
+  std::vector<int32_t> tokens;
+  if (!text.empty()) {
+    tokens = loaded.job.is_translation() ? encode_source(text, *loaded.source_tokenizer, loaded.job.data)
+                                         : loaded.target_tokenizer->encode(text);
+  }
+  require<DataError>(!tokens.empty(), "text {} is empty: it has no vector", index + 1);
+  const int64_t most = loaded.job.model.max_length;
+  if (static_cast<int64_t>(tokens.size()) > most) {
+    throw DataError(fmt::format("text {} has {} tokens; the model's longest is {}", index + 1, tokens.size(), most),
+                    "cut it into sentences");
+  }
+  return tokens;
+}
+
+VectorRows token_rows(const LoadedModel& loaded, const std::vector<int32_t>& tokens) {
+  const Tensor rows = table_rows(loaded, tokens);
+  return {.width = rows.columns(), .values = on_host(loaded.model->context(), rows)};
+}
+
+VectorRows text_vectors(const LoadedModel& loaded, const std::vector<std::string>& texts, VectorSource source) {
   require<DataError>(!texts.empty(), "there is no text");
   std::vector<std::vector<int32_t>> tokens;
-  for (size_t i = 0; i < texts.size(); ++i) tokens.push_back(tokens_of(loaded, texts[i], i));
-  TextVectors vectors;
+  for (size_t i = 0; i < texts.size(); ++i) tokens.push_back(vector_tokens(loaded, texts[i], i));
+  VectorRows vectors;
   for (const std::vector<int32_t>& text : tokens) {
     const Tensor rows = source == VectorSource::States ? states_of(*loaded.model, text) : table_rows(loaded, text);
     append_mean(loaded.model->context(), rows, vectors.values);
@@ -74,8 +84,8 @@ TextVectors text_vectors(const LoadedModel& loaded, const std::vector<std::strin
   return vectors;
 }
 
-std::vector<double> cosine_similarities(const TextVectors& vectors) {
-  const int64_t n = vectors.texts();
+std::vector<double> cosine_similarities(const VectorRows& vectors) {
+  const int64_t n = vectors.count();
   const auto product = [&](int64_t a, int64_t b) {
     double sum = 0;
     for (int64_t c = 0; c < vectors.width; ++c) sum += double{vectors.row(a)[c]} * vectors.row(b)[c];
@@ -84,17 +94,17 @@ std::vector<double> cosine_similarities(const TextVectors& vectors) {
   std::vector<double> norms, cosines(static_cast<size_t>(n * n));
   for (int64_t a = 0; a < n; ++a) norms.push_back(std::sqrt(product(a, a)));
   for (int64_t a = 0; a < n; ++a) {
-    for (int64_t b = 0; b < n; ++b) {
+    for (int64_t b = 0; b <= a; ++b) {
       const double norm = norms[a] * norms[b];
-      cosines[a * n + b] = norm > 0 ? product(a, b) / norm : 0;
+      cosines[a * n + b] = cosines[b * n + a] = norm > 0 ? product(a, b) / norm : 0;
     }
   }
   return cosines;
 }
 
-void write_vectors(const fs::path& path, const TextVectors& vectors, std::span<const double> similarities) {
+void write_vectors(const fs::path& path, const VectorRows& vectors, std::span<const double> similarities) {
   NewFile made(path);
-  const int64_t n = vectors.texts();
+  const int64_t n = vectors.count();
   Hdf5File file = Hdf5File::create(fmt::format("/proc/self/fd/{}", made.file().descriptor()));
   file.create_array("/vectors", Hdf5Type::F32, std::array{n, vectors.width});
   file.create_array("/similarities", Hdf5Type::F64, std::array{n, n});

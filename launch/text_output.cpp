@@ -113,4 +113,20 @@ void print_next_tokens(const TextGenerator& generator, const std::vector<std::st
   }
 }
 
+void print_vectors(const char* name, const std::vector<std::string>& labels, const VectorRows& vectors) {
+  for (int64_t i = 0; i < vectors.count(); ++i) {
+    const auto row = vectors.row(i);
+    const nlohmann::ordered_json line = {{name, labels[i]}, {"vector", std::vector<float>(row.begin(), row.end())}};
+    print(json_line(line) + "\n");
+  }
+}
+
+void print_similarities(const std::vector<std::string>& labels, const std::vector<double>& similarities) {
+  for (size_t a = 0; a < labels.size(); ++a) {
+    std::string line;
+    for (size_t b = 0; b < labels.size(); ++b) line += fmt::format("{:7.3f}", similarities[a * labels.size() + b]);
+    print(fmt::format("{}  {}\n", line, labels[a]));
+  }
+}
+
 }  // namespace weft

@@ -5,8 +5,9 @@
 
 #include "generate/line_translation.h"
 #include "generate/text_generator.h"
+#include "generate/text_vectors.h"
 
-// The output of translate and generate on standard output.
+// The output of translate, generate and embed on standard output.
 namespace weft {
 
 // Prompts, of which the first has the number `first`: sampling depends on it.
@@ -31,5 +32,11 @@ void print_growing(const TextGenerator& generator, const Prompts& prompt, const 
 // The `count` most probable next tokens of each prompt, quoted and escaped so that spaces and half characters show.
 void print_next_tokens(const TextGenerator& generator, const std::vector<std::string>& prompts, int64_t count,
                        bool json);
+
+// An object per vector, with its label under this name.
+void print_vectors(const char* name, const std::vector<std::string>& labels, const VectorRows& vectors);
+
+// One row of the matrix per label, which follows it. `similarities`: [labels, labels].
+void print_similarities(const std::vector<std::string>& labels, const std::vector<double>& similarities);
 
 }  // namespace weft

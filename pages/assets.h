@@ -11,7 +11,7 @@ struct Asset {
 };
 
 struct PageAssets {
-  Asset style, report, attention, statistics;  // the scripts are of the page of that name
+  Asset style, report, attention, statistics, vectors;  // the scripts are of the page of that name
   // dygraphs (MIT), which draws curves; empty in a build without it.
   Asset dygraphs_style = {}, dygraphs_script = {}, dygraphs_licence = {};
 };

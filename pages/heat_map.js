@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights as a picture, in two forms: a matrix with a token at each row and column, and lines between two columns of
-// tokens. Both are canvases, which print; `told` gets the row and column under the mouse, or null.
+// Numbers as a picture on a canvas, which prints; here a matrix with a text at each row and column. `told` gets the row and
+// column under the mouse, or null.
 
 // Blanks and line ends that are part of a token are shown.
 const shownBlanks = {' ': '␣', '\n': '↵', '\t': '⇥'};
@@ -37,7 +37,8 @@ class Picture {
     this.canvas.addEventListener('pointerleave', () => this.point(null));
   }
 
-  // `data`: the texts of rows and columns, and the weights, row by row.
+  // `data`: the texts of rows and columns, and the weights, row by row. Of a matrix, `shade` may say how much ink a weight
+  // gets, from -1 to 1; what is below zero has another colour.
   show(data) {
     this.data = data;
     this.pointed = null;
@@ -90,16 +91,18 @@ class HeatMap extends Picture {
   }
 
   draw() {
-    const {rows, columns} = this.data;
+    const {rows, columns, shade = inkOf} = this.data;
     this.layOut();
     const {pen, left, top, cell} = this;
+    const above = css('--accent'), below = css('--c1');
     pen.strokeStyle = css('--edge');
     pen.strokeRect(left - 0.5, top - 0.5, cell * columns.length + 1, cell * rows.length + 1);
-    pen.fillStyle = css('--accent');
     const inner = cell > 8 ? cell - 1 : cell;
     for (let row = 0; row < rows.length; ++row) {
       for (let column = 0; column < columns.length; ++column) {
-        pen.globalAlpha = inkOf(this.weight(row, column));
+        const ink = shade(this.weight(row, column));
+        pen.globalAlpha = Math.abs(ink);
+        pen.fillStyle = ink < 0 ? below : above;
         if (pen.globalAlpha > 0) pen.fillRect(left + column * cell, top + row * cell, inner, inner);
       }
     }

@@ -36,6 +36,7 @@ std::vector<Asset> scripts_of(PageKind kind) {
   const PageAssets& assets = page_assets();
   if (kind == PageKind::Attention) return {assets.attention};
   if (kind == PageKind::Statistics) return {assets.statistics};
+  if (kind == PageKind::Vectors) return {assets.vectors};
   if (!has_dygraphs()) return {assets.report};
   return {assets.dygraphs_script, assets.report};
 }
@@ -106,7 +107,7 @@ void require_replaceable(const fs::path& file) {
   }
   if (begin != kBegin) {
     throw DataError(fmt::format("{} is there already, and is no page that weft wrote", file.string()),
-                    "remove it, or write to another name (--out)");
+                    "remove it, or write to another name");
   }
 }
 

@@ -8,7 +8,7 @@
 namespace weft {
 
 // What a page shows, which decides its scripts.
-enum class PageKind : uint8_t { Report, Attention, Statistics };
+enum class PageKind : uint8_t { Report, Attention, Statistics, Vectors };
 
 // One file of HTML that needs no other: styles and scripts are in it, it asks no network for anything, and its policy
 // (Content-Security-Policy) lets it run these scripts alone. They fill <main id="page">, which follows `body`: markup,

@@ -135,15 +135,15 @@ TEST(ChoiceQuestions, InvalidQuestionsAreRefusedWithTheirLine) {
 TEST_F(ScoredText, HasAVectorOfItsOwn) {
   const std::vector<std::string> texts{"the", "boats", "went by"};
   for (const VectorSource source : {VectorSource::States, VectorSource::Tokens}) {
-    const TextVectors all = text_vectors(loaded(), texts, source);
+    const VectorRows all = text_vectors(loaded(), texts, source);
     EXPECT_EQ(all.width, 16);
-    EXPECT_EQ(all.texts(), 3);
-    const TextVectors alone = text_vectors(loaded(), {texts[1]}, source);
+    EXPECT_EQ(all.count(), 3);
+    const VectorRows alone = text_vectors(loaded(), {texts[1]}, source);
     EXPECT_TRUE(std::ranges::equal(alone.row(0), all.row(1)));
   }
   // The mean of a text's tokens is the mean of their own vectors.
-  const TextVectors mean = text_vectors(loaded(), {"by"}, VectorSource::Tokens);
-  const TextVectors one = text_vectors(loaded(), {"b", "y"}, VectorSource::Tokens);
+  const VectorRows mean = text_vectors(loaded(), {"by"}, VectorSource::Tokens);
+  const VectorRows one = text_vectors(loaded(), {"b", "y"}, VectorSource::Tokens);
   for (int64_t c = 0; c < 16; ++c) EXPECT_NEAR(mean.row(0)[c], (one.row(0)[c] + one.row(1)[c]) / 2, 1e-7);
   EXPECT_NE(error_of<DataError>([&] {
               text_vectors(loaded(), {"the", ""}, VectorSource::States);
@@ -156,7 +156,7 @@ TEST_F(ScoredText, HasAVectorOfItsOwn) {
 }
 
 TEST_F(ScoredText, VectorsAreComparedAndStored) {
-  const TextVectors vectors{.width = 2, .values = {3, 0, 0, 0.5f, -1, 1, 0, 0}};
+  const VectorRows vectors{.width = 2, .values = {3, 0, 0, 0.5f, -1, 1, 0, 0}};
   const std::vector<double> cosines = cosine_similarities(vectors);
   const double half = std::sqrt(0.5);
   const std::array<double, 16> expected{1, 0, -half, 0, 0, 1, half, 0, -half, half, 1, 0, 0, 0, 0, 0};

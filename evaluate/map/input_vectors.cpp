@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evaluate/map/input_vectors.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "kernels/ops/elementwise.h"
+#include "kernels/ops/embed.h"
+#include "kernels/transfer.h"
+
+namespace weft {
+namespace {
+
+// The first rows of a learned table, [rows, width].
+VectorRows learned_positions(const LoadedModel& loaded, int64_t rows) {
+  const Parameter* table = loaded.model->parameters().find(loaded.job.is_translation() ? "encoder.embedding.positions"
+                                                                                       : "decoder.embedding.positions");
+  require<InternalError>(table != nullptr, "{}: no table of positions", loaded.path.string());
+  Context& context = loaded.model->context();
+  const Tensor part = table->value().slice(0, rows);
+  const Tensor single = context.empty(part.shape(), DType::F32);
+  convert(context, part, single);
+  VectorRows vectors{.width = part.columns(), .values = std::vector<float>(static_cast<size_t>(part.elements()))};
+  download(context, single, std::span<float>(vectors.values));
+  return vectors;
+}
+
+VectorRows scaled(VectorRows vectors, double scale) {
+  for (float& value : vectors.values) value = static_cast<float>(scale * value);
+  return vectors;
+}
+
+}  // namespace
+
+VectorRows position_vectors(const LoadedModel& loaded, int64_t most) {
+  const TransformerConfig& model = loaded.model->config();
+  const int64_t rows = std::min(model.max_length, most);
+  switch (model.positions) {
+    case Positions::Learned:
+      return learned_positions(loaded, rows);
+    case Positions::Sinusoidal:
+      return {.width = model.width, .values = sinusoids(rows, model.width, model.sinusoid_form, model.sinusoid_base)};
+    case Positions::None:
+      break;
+  }
+  throw ConfigError(fmt::format("{} has no vectors of positions (model.positions: none)", loaded.path.string()));
+}
+
+InputVectors input_vectors(const LoadedModel& loaded, const std::string& text) {
+  const TransformerConfig& model = loaded.model->config();
+  require<ConfigError>(model.derived_embedding_width() == model.width,
+                       "{} projects its token vectors from {} to {} elements (model.embedding_width): they are not "
+                       "what is added to those of positions",
+                       loaded.path.string(), model.derived_embedding_width(), model.width);
+  const std::vector<int32_t> tokens = vector_tokens(loaded, text, 0);
+  const double scale = model.scale_embedding ? std::sqrt(static_cast<double>(model.width)) : 1.0;
+  InputVectors found{.tokens = shown_tokens(*loaded.source_tokenizer, tokens),
+                     .token = scaled(token_rows(loaded, tokens), scale)};
+  found.sum = found.token;
+  if (model.positions == Positions::None) return found;
+  found.position = position_vectors(loaded, std::ssize(tokens));
+  for (size_t i = 0; i < found.sum.values.size(); ++i) found.sum.values[i] += found.position.values[i];
+  return found;
+}
+
+}  // namespace weft
