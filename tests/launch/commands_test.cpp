@@ -270,6 +270,30 @@ TEST_F(Commands, TextToJudge) {
   EXPECT_EQ(vector["vector"].size(), 16u);
 }
 
+TEST_F(Commands, MapsOfVectors) {
+  train_both();
+  const std::vector<std::string> embed{"embed", "--checkpoint", "run"};
+  const auto with = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), embed.begin(), embed.end());
+    return words;
+  };
+  scratch_.write("mine.html", "<p>mine");
+  expect_all({
+      {with({"--map", "mine.html"}), 3, {"mine.html is there already"}, "a\nb\nc\n"},
+      {with({"--map", "new.html"}), 3, {"a map of 2 vectors", "hint: give more of them"}, "a\nb\n"},
+      {with({"--inputs"}), 2, {"--inputs", "--map"}, "a\n"},
+      {with({"--inputs", "--map", "new.html", "--json"}), 2, {"--inputs", "--json"}, "a\n"},
+      {with({"--inputs", "--map", "new.html"}), 3, {"--inputs takes one line, not 2"}, "a\nb\n"},
+      {with({"--positions", "--tokens"}), 2, {"--positions", "--tokens"}},
+  });
+  expect({with({"--map", "new.html"}), 0, {}, "a\nb\nab\n"});
+  expect({with({"--map", "new.html", "--positions"}), 0, {}});
+  expect({with({"--map", "new.html", "--inputs"}), 0, {}, "ab\n"});
+  const std::string positions = expect({with({"--positions", "--json"}), 0, {}}).out;
+  EXPECT_EQ(std::ranges::count(positions, '\n'), 8);
+  EXPECT_EQ(nlohmann::json::parse(positions.substr(0, positions.find('\n')))["position"], "0");
+}
+
 // What cannot be shown or aligned, and files that stay as they are.
 TEST_F(Commands, Attention) {
   train_both();
