@@ -8,9 +8,13 @@ function tokenText(text) {
   return text === '' ? '∅' : text.replace(/[ \n\t]/g, (blank) => shownBlanks[blank]);
 }
 
-function shortText(text, most = 14) {
-  const characters = [...tokenText(text)];
+function cutText(text, most = 14) {
+  const characters = [...text];
   return characters.length > most ? `${characters.slice(0, most - 1).join('')}…` : characters.join('');
+}
+
+function shortText(text, most = 14) {
+  return cutText(tokenText(text), most);
 }
 
 // Weights are whole ten-thousandths; null is one that is not finite.
@@ -38,7 +42,7 @@ class Picture {
   }
 
   // `data`: the texts of rows and columns, and the weights, row by row. Of a matrix, `shade` may say how much ink a weight
-  // gets, from -1 to 1; what is below zero has another colour.
+  // gets, from -1 to 1; what is below zero has another colour. Of `plain` texts blanks are not shown.
   show(data) {
     this.data = data;
     this.pointed = null;
@@ -65,7 +69,11 @@ class Picture {
 
   labelWidth(texts) {
     this.pen.font = labelFont;
-    return Math.ceil(Math.max(...texts.map((text) => this.pen.measureText(shortText(text)).width)));
+    return Math.ceil(Math.max(...texts.map((text) => this.pen.measureText(this.labelOf(text)).width)));
+  }
+
+  labelOf(text, most) {
+    return this.data.plain ? cutText(text, most) : shortText(text, most);
   }
 
   weight(row, column) {
@@ -122,7 +130,7 @@ class HeatMap extends Picture {
     rows.forEach((text, row) => {
       if (row % step !== 0 && row !== this.pointed?.row) return;
       this.inkLabel(row === this.pointed?.row);
-      pen.fillText(shortText(text), left - gap, top + (row + 0.5) * cell);
+      pen.fillText(this.labelOf(text), left - gap, top + (row + 0.5) * cell);
     });
     columns.forEach((text, column) => {
       if (column % step !== 0 && column !== this.pointed?.column) return;
@@ -131,7 +139,7 @@ class HeatMap extends Picture {
       pen.translate(left + (column + 0.5) * cell, top - gap);
       pen.rotate(-Math.PI / 2);
       pen.textAlign = 'left';
-      pen.fillText(shortText(text), 0, 0);
+      pen.fillText(this.labelOf(text), 0, 0);
       pen.restore();
     });
   }

@@ -66,7 +66,7 @@ class Scatter extends Picture {
       if (seen.has(index)) continue;
       seen.add(index);
       this.inkLabel(index === first[0]);
-      const text = shortText(this.data.labels[index], 28), size = this.pen.measureText(text).width;
+      const text = cutText(this.data.labels[index], 28), size = this.pen.measureText(text).width;
       const box = this.boxOf(this.points[index], size);
       if (box === null || taken.some((other) => overlap(box, other))) continue;
       taken.push(box);

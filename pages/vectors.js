@@ -50,21 +50,21 @@ const projections = {
 };
 
 function neighbourText([index, similarity]) {
-  return `${tokenText(told.map.labels[index])} ${weightText(similarity)}`;
+  return `${told.map.labels[index]} ${weightText(similarity)}`;
 }
 
 function placeTable(projection) {
   const {labels, neighbours} = told.map;
   return table(['', 'x', 'y', 'most similar, and its cosine'], labels.map((label, at) => [
-    tokenText(label), ...told.map[projection][at], neighbours[at].map(neighbourText).join('   ')]));
+    label, ...told.map[projection][at], neighbours[at].map(neighbourText).join(' · ')]));
 }
 
 function mapSection() {
   const {labels, neighbours, ordered} = told.map;
   const place = make('span', 'place'), note = make('p', 'note'), near = make('p', 'note near'), values = make('div');
   const picture = new Scatter((at) => {
-    place.textContent = at === null ? '' : tokenText(labels[at.row]);
-    near.textContent = at === null ? '' : `most similar: ${neighbours[at.row].map(neighbourText).join('   ')}`;
+    place.textContent = at === null ? '' : labels[at.row];
+    near.textContent = at === null ? '' : `most similar: ${neighbours[at.row].map(neighbourText).join(' · ')}`;
   });
   let projection = 'components';
   const draw = () => {
@@ -89,21 +89,21 @@ function similaritySection() {
   const least = others.reduce((a, b) => Math.min(a, b), 1e4);
   const place = make('span', 'place');
   const picture = new HeatMap((at) => {
-    place.textContent = at === null ? '' : `${tokenText(labels[at.row])} · ${tokenText(labels[at.column])}  ` +
+    place.textContent = at === null ? '' : `${labels[at.row]} · ${labels[at.column]}  ` +
       weightText(values[at.row * labels.length + at.column]);
   });
   const shade = (cosine) => Math.max(cosine - least, 0) / Math.max(1e4 - least, 1);
-  redraws.push(() => picture.show({rows: labels, columns: labels, weights: values, shade}));
+  redraws.push(() => picture.show({rows: labels, columns: labels, weights: values, shade, plain: true}));
   const rowOf = (row) => values.slice(row * labels.length, (row + 1) * labels.length);
-  const full = () => table(['', ...labels.map(tokenText)],
-                           labels.map((label, row) => [tokenText(label), ...rowOf(row).map(weightText)]), 'numbers');
-  const largest = () => table(['', `the ${mostOfRow} largest`], labels.map((label, row) => [tokenText(label),
+  const full = () => table(['', ...labels],
+                           labels.map((label, row) => [label, ...rowOf(row).map(weightText)]), 'numbers');
+  const largest = () => table(['', `the ${mostOfRow} largest`], labels.map((label, row) => [label,
     rowOf(row).map((cosine, column) => [cosine, column]).filter(([, column]) => column !== row)
       .sort((a, b) => b[0] - a[0]).slice(0, mostOfRow)
-      .map(([cosine, column]) => `${tokenText(labels[column])} ${weightText(cosine)}`).join('   ')]));
+      .map(([cosine, column]) => `${labels[column]} ${weightText(cosine)}`).join(' · ')]));
   const which = step === 1 ? '' : ` One vector of ${step} is shown.`;
-  const note = make('p', 'note', `The cosine of the angle between two vectors. No ink: ${weightText(least)}, the least of all pairs; ` +
-    `full ink: 1.${which}`);
+  const note = make('p', 'note', `The cosine of the angle between two vectors. No ink: ${weightText(least)}, the least of these ` +
+    `pairs; full ink: 1.${which}`);
   return section('Similarity', figureOf('plot-similarity', 'cosine of each pair', place, picture, note,
                                         folded('values', values.length <= mostCells ? full : largest, 'values')));
 }
@@ -122,7 +122,7 @@ function elementTable(part, columns) {
   }
   return table(['', `the ${mostOfRow} largest elements`], tokens.map((text, row) => [tokenText(text),
     rowOf(row).map((value, column) => [value ?? 0, column]).sort((a, b) => Math.abs(b[0]) - Math.abs(a[0])).slice(0, mostOfRow)
-      .map(([value, column]) => `${columns[column]}: ${numberText(value)}`).join('   ')]));
+      .map(([value, column]) => `${columns[column]}: ${numberText(value)}`).join(' · ')]));
 }
 
 function inputSection() {
@@ -156,7 +156,7 @@ function redraw() {
 }
 
 function build() {
-  document.title = `${shortText(told.title, 60)} – weft embed`;
+  document.title = `${cutText(told.title, 60)} – weft embed`;
   const page = document.getElementById('page');
   page.append(make('header', '', make('div', 'brand', 'weft embed'), make('h1', '', told.title), make('p', 'note', told.model)));
   if (told.map) page.append(mapSection(), similaritySection());

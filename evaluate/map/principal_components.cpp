@@ -118,8 +118,8 @@ DenseMatrix turned(const DenseMatrix& x, const DenseMatrix& turn, const std::vec
 }
 
 struct LeadingEigenvectors {
-  DenseMatrix vectors;         // columns, the largest eigenvalue's first
-  std::vector<double> values;  // of the same order
+  DenseMatrix vectors;         // as columns, the largest eigenvalue's first
+  std::vector<double> values;  // in the same order
 };
 
 // Subspace iteration with Rayleigh-Ritz (Golub and Van Loan, Matrix Computations, 8.2) from a start that has no

@@ -37,9 +37,8 @@ TEST(Page, ReplacesItsOwnKindAlone) {
   write_page(file, page_html(PageKind::Report, "second"));
   EXPECT_THAT(read_file(file), HasSubstr("second"));
   const fs::path theirs = scratch.write("theirs.html", "<!DOCTYPE html>\n<p>mine");
-  EXPECT_THAT(
-      error_of<DataError>([&] { write_page(theirs, page_html(PageKind::Report, "")); }),
-      HasSubstr("is there already, and is no page that weft wrote [remove it, or write to another name]"));
+  EXPECT_THAT(error_of<DataError>([&] { write_page(theirs, page_html(PageKind::Report, "")); }),
+              HasSubstr("is there already, and is no page that weft wrote [remove it, or write to another name]"));
   EXPECT_EQ(read_file(theirs), "<!DOCTYPE html>\n<p>mine");
   fs::create_directory(scratch / "folder");
   EXPECT_THAT(error_of<DataError>([&] { require_replaceable(scratch / "folder"); }), HasSubstr("is there already"));
