@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -21,7 +22,7 @@ int64_t step_of(int64_t count, int64_t most) { return (count + most - 1) / most;
 // A number with as many digits as a picture needs. null: not finite.
 Json rounded_json(double value) {
   if (!std::isfinite(value)) return {};
-  return std::stod(fmt::format("{:.4g}", value));
+  return std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr);
 }
 
 Json labels_json(const std::vector<std::string>& labels) {
