@@ -11,7 +11,7 @@ struct TerminalSize {
   bool utf8 = true;
 };
 
-// The size of the terminal that standard output is; the usual one if it is none.
+// The size of the terminal on standard output; without one, 80 x 24.
 TerminalSize terminal_size();
 
 // The second screen that terminals keep for programs that fill it (xterm's control sequences): what was there before

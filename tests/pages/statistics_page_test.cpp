@@ -74,7 +74,8 @@ TEST(StatisticsPage, LengthsMayBeAny) {
 }
 
 TEST(StatisticsPage, PairsHaveTwoSides) {
-  SplitStatistics split{.kind = DatasetKind::Pairs, .source = side_of({2}), .target = side_of({3}), .both{{.shared = 4}}};
+  SplitStatistics split{
+      .kind = DatasetKind::Pairs, .source = side_of({2}), .target = side_of({3}), .both{{.shared = 4}}};
   split.both->ratio_percent.add(150);
   const Json told = block(statistics_page("d", {split}), "statistics")["splits"][0];
   EXPECT_EQ(told["split"], "train");
