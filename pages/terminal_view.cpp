@@ -124,8 +124,9 @@ std::string validation(const RunHistory& run) {
   return text;
 }
 
+// The least, the median and the most of the ranks.
 std::string spread(const RunHistory& run, std::string_view name) {
-  return fmt::format("{:.1f} {:.1f} {:.1f}", latest(run, name, 1), latest(run, name, 2), latest(run, name, 3));
+  return fmt::format("{:.1f}/{:.1f}/{:.1f}", latest(run, name, 1), latest(run, name, 2), latest(run, name, 3));
 }
 
 Lines numbers(const View& view) {
@@ -141,7 +142,7 @@ Lines numbers(const View& view) {
   speed.add(of("mfu"), fmt::format("MFU {:.1f} %", 100 * of("mfu")));
   speed.add(of("peak_memory"), fmt::format("{:.1f} GiB", of("peak_memory") / (1 << 30)));
   if (std::isfinite(latest(run, "busy_ms", 1))) {
-    ranks.add(fmt::format("ranks, least median most: busy {} ms", spread(run, "busy_ms")));
+    ranks.add(fmt::format("ranks, ms: busy {}", spread(run, "busy_ms")));
     ranks.add(fmt::format("data {}", spread(run, "data_wait_ms")));
     ranks.add(fmt::format("others {}", spread(run, "comm_wait_ms")));
   }

@@ -116,7 +116,7 @@ TEST(TerminalView, ShowsEvaluationsCheckpointsRanksAndTexts) {
           {{"loss", 1.0}, {"busy_ms", {1, 2, 3}}, {"data_wait_ms", {0, 0, 1}}, {"comm_wait_ms", {4, 5, 6}}}, 41);
   const Lines lines = view_at(run, 91);
   EXPECT_THAT(lines[2], HasSubstr("validation 1.5000 at step 40 (best: step 20)"));
-  EXPECT_THAT(lines, Contains("ranks, least median most: busy 1.0 2.0 3.0 ms   data 0.0 0.0 1.0   others 4.0 5.0 6.0"));
+  EXPECT_THAT(lines, Contains("ranks, ms: busy 1.0/2.0/3.0   data 0.0/0.0/1.0   others 4.0/5.0/6.0"));
   EXPECT_THAT(lines, Contains("checkpoint of step 30, 1 min 00 s ago"));
   EXPECT_THAT(lines, Contains("texts of step 40:"));
   EXPECT_THAT(lines, Contains("  a => b c"));
