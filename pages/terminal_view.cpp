@@ -180,7 +180,7 @@ Lines alarms(const View& view) {
     lines.push_back(fmt::format("no line for {}", format_duration(view.age())));
   }
   if (!view.owned && !view.finished()) lines.push_back("it has not reached its last step, and no process works on it");
-  for (std::string& line : lines) line = "! " + line;
+  for (std::string& line : lines) line.insert(0, "! ");
   return lines;
 }
 
@@ -224,10 +224,8 @@ Lines curve(const View& view, int rows) {
   Lines lines = dotted_curve(means, scale, columns, rows - 1, view.size.utf8);
   for (size_t i = 0; i < lines.size(); ++i) {
     const bool top = i == 0, bottom = i + 1 == lines.size();
-    lines[i] = (top      ? fmt::format("{:8.4g} ", scale.high)
-                : bottom ? fmt::format("{:8.4g} ", scale.low)
-                         : std::string(kScale, ' ')) +
-               lines[i];
+    lines[i].insert(0,
+                    top || bottom ? fmt::format("{:8.4g} ", top ? scale.high : scale.low) : std::string(kScale, ' '));
   }
   const std::string first =
       fmt::format("loss{}, step {}", scale.logarithmic ? " (logarithmic)" : "", view.run.train().steps().front());
