@@ -286,9 +286,14 @@ TEST_F(Commands, MapsOfVectors) {
       {with({"--inputs", "--map", "new.html"}), 3, {"--inputs takes one line, not 2"}, "a\nb\n"},
       {with({"--positions", "--tokens"}), 2, {"--positions", "--tokens"}},
   });
-  expect({with({"--map", "new.html"}), 0, {}, "a\nb\nab\n"});
-  expect({with({"--map", "new.html", "--positions"}), 0, {}});
-  expect({with({"--map", "new.html", "--inputs"}), 0, {}, "ab\n"});
+  const auto shows = [&](const std::vector<std::string>& words, const std::string& input, const std::string& shown) {
+    const Finished done = run_weft(scratch_.path(), with(words), input);
+    EXPECT_EQ(done.exit, 0) << done.err;
+    EXPECT_NE(read_file(scratch_ / "new.html").find(shown), std::string::npos);
+  };
+  shows({"--map", "new.html"}, "a\nb\nab\n", R"("title":"3 texts")");
+  shows({"--map", "new.html", "--positions"}, "", R"("title":"8 positions")");
+  shows({"--map", "new.html", "--inputs"}, "ab\n", R"("title":"ab")");
   const std::string positions = expect({with({"--positions", "--json"}), 0, {}}).out;
   EXPECT_EQ(std::ranges::count(positions, '\n'), 8);
   EXPECT_EQ(nlohmann::json::parse(positions.substr(0, positions.find('\n')))["position"], "0");

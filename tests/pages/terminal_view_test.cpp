@@ -110,7 +110,7 @@ TEST(TerminalView, ShowsEvaluationsCheckpointsRanksAndTexts) {
   LoggedRun run = begun_run(scratch);
   run.add("eval", 20, {{"loss", 1.25}, {"best_step", 20}}, 20);
   run.add("eval", 40, {{"loss", 1.5}, {"best_step", 20}}, 40);
-  run.add("save", 30, {}, 31);
+  run.add("save", 30, Json::object(), 31);
   run.add("generations", 40, {{"generations", {{{"temperature", 0}, {"prompt", "a"}, {"text", "b\nc"}}}}}, 41);
   run.add("train", 41,
           {{"loss", 1.0}, {"busy_ms", {1, 2, 3}}, {"data_wait_ms", {0, 0, 1}}, {"comm_wait_ms", {4, 5, 6}}}, 41);
@@ -126,8 +126,8 @@ TEST(TerminalView, SaysWhatWentWrong) {
   const Scratch scratch;
   LoggedRun run = begun_run(scratch);
   run.add("skip", 12, {{"loss", nullptr}}, 12);
-  run.add("save", 20, {}, 20);
-  run.add("save_failed", 30, {}, 30);
+  run.add("save", 20, Json::object(), 20);
+  run.add("save_failed", 30, Json::object(), 30);
   run.add("roll_back", 40, {{"from_step", 44}}, 44);
   const Lines silent = view_at(run, 1000);
   EXPECT_THAT(silent, Contains("! the save of step 30 failed, and none has succeeded since"));
@@ -169,7 +169,7 @@ TEST(TerminalView, NoTextIsAnEscape) {
   const Scratch scratch;
   LoggedRun run = begun_run(scratch);
   run.add("generations", 40,
-          {{"generations", {{{"prompt", "\x1b[2J\x9b"}, {"text", "\u202e\r\b\x07 end"}}, 7, {{"prompt", 3}}}}}, 41);
+          {{"generations", {{{"prompt", "\x1b[2J\u009b"}, {"text", "\u202e\r\b\x07 end"}}, 7, {{"prompt", 3}}}}}, 41);
   const Lines lines = view_at(run, 60);
   for (const std::string& line : lines) {
     for (const char c : line) EXPECT_GE(static_cast<unsigned char>(c), 0x20) << line;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """weft watch in a terminal: it shows what a run's log says as it grows, leaves at Ctrl-C, and gives the screen back.
 
-usage: watch_test.py WEFT SCRATCH"""
+usage: watch_command_test.py WEFT SCRATCH"""
 
 import fcntl
 import json
