@@ -33,6 +33,7 @@ const values = make('div');
 const note = make('p', 'note');
 const matrix = new HeatMap(tell), lines = new LinkPicture(tell);
 const drawing = make('div', 'attention');
+const switches = [];  // each a function that shows what is chosen
 
 function tell(at) {
   const data = chosenData();
@@ -70,9 +71,7 @@ function update() {
   drawing.replaceChildren(picture.element);
   picture.show(data);
   values.replaceChildren(folded('values', valueTable, 'values'));
-  for (const button of document.querySelectorAll('button[data-state]')) {
-    button.setAttribute('aria-pressed', String(String(state[button.dataset.state]) === button.dataset.value));
-  }
+  for (const show of switches) show();
   for (const select of document.querySelectorAll('select')) fillSelect(select);
   for (const cell of document.querySelectorAll('button.entropy')) {
     const {kind, layer, head: of} = cell.dataset;
@@ -90,15 +89,8 @@ function choose(change) {
 }
 
 function buttons(name, choices) {
-  const group = make('div', 'switch');
-  group.setAttribute('role', 'group');
-  for (const [value, text] of choices) {
-    const button = make('button', '', text);
-    button.type = 'button';
-    Object.assign(button.dataset, {state: name, value});
-    button.addEventListener('click', () => choose({[name]: value}));
-    group.append(button);
-  }
+  const group = switchOf(choices, (value) => choose({[name]: value}));
+  switches.push(() => press(group, state[name]));
   return group;
 }
 
@@ -181,14 +173,5 @@ function redraw() {
   if (alignment && alignment.words.length > 0) drawAlignment();
 }
 
-// On paper all is light, and as wide as the paper.
-function drawForPrint(printing) {
-  document.documentElement.classList.toggle('printing', printing);
-  redraw();
-}
-
 build();
-addEventListener('resize', redraw);
-addEventListener('beforeprint', () => drawForPrint(true));
-addEventListener('afterprint', () => drawForPrint(false));
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
+keepDrawn(redraw);

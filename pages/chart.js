@@ -52,24 +52,20 @@ class Chart extends Picture {
     pen.fillStyle = css('--muted');
     pen.textAlign = 'right';
     for (const tick of y.ticks(5)) {
-      this.drawLine([this.left, this.atY(tick)], [this.right, this.atY(tick)], '--grid');
+      this.drawRule([this.left, this.atY(tick)], [this.right, this.atY(tick)], '--grid');
       pen.fillText(y.text(tick), this.left - gap, this.atY(tick));
     }
     pen.textAlign = 'center';
     for (const tick of x.ticks(this.right > 500 ? 8 : 4)) pen.fillText(x.text(tick), this.atX(tick), this.bottom + 13);
-    this.drawLine([this.left, this.bottom], [this.right, this.bottom], '--line');
+    this.drawRule([this.left, this.bottom], [this.right, this.bottom], '--line');
     this.drawPoints();
   }
 
-  drawLine(from, to, colour, dash = []) {
-    const {pen} = this;
-    pen.strokeStyle = css(colour);
-    pen.setLineDash(dash);
-    pen.beginPath();
-    pen.moveTo(...from);
-    pen.lineTo(...to);
-    pen.stroke();
-    pen.setLineDash([]);
+  drawRule(from, to, colour, dash = []) {
+    this.pen.strokeStyle = css(colour);
+    this.pen.setLineDash(dash);
+    this.drawLine(from, to);
+    this.pen.setLineDash([]);
   }
 }
 
@@ -91,7 +87,7 @@ class Bars extends Chart {
     pen.textAlign = 'center';
     let taken = 0;
     for (const {x, name} of this.data.marks) {
-      this.drawLine([this.atX(x), upper], [this.atX(x), this.bottom], '--c1', [4, 3]);
+      this.drawRule([this.atX(x), upper], [this.atX(x), this.bottom], '--c1', [4, 3]);
       const half = pen.measureText(name).width / 2;
       const middle = Math.min(Math.max(this.atX(x), this.left + half), this.right - half);
       if (middle - half < taken) continue;
@@ -118,13 +114,7 @@ class Curve extends Chart {
     for (const {x, y} of points) pen.lineTo(this.atX(x), this.atY(y));
     pen.stroke();
     pen.lineWidth = 1;
-    points.forEach((point, row) => this.drawDot(point, row === this.pointed?.row ? 5 : 2));
-  }
-
-  drawDot({x, y}, radius) {
-    this.pen.beginPath();
-    this.pen.arc(this.atX(x), this.atY(y), radius, 0, 2 * Math.PI);
-    this.pen.fill();
+    points.forEach(({x, y}, row) => this.drawDot([this.atX(x), this.atY(y)], row === this.pointed?.row ? 5 : 2));
   }
 
   placeOf(x) {

@@ -45,6 +45,47 @@ function checkbox(text, checked, change) {
   return make('label', '', box, ' ', text);
 }
 
+// A button for each [value, text] of `choices`. `choose` gets the value of the one that is pressed; press() shows which is.
+function switchOf(choices, choose) {
+  const group = make('div', 'switch');
+  group.setAttribute('role', 'group');
+  for (const [value, text] of choices) {
+    const button = make('button', '', text);
+    button.type = 'button';
+    button.dataset.value = value;
+    button.addEventListener('click', () => choose(value));
+    group.append(button);
+  }
+  return group;
+}
+
+function press(group, value) {
+  for (const button of group.children) button.setAttribute('aria-pressed', String(button.dataset.value === String(value)));
+}
+
+// A number with what it is, for each [name, text].
+function tiles(all) {
+  return make('div', 'tiles', ...all.map(([name, text]) =>
+    make('div', 'tile', make('div', 'what', name), make('div', 'number', text))));
+}
+
+// On paper all is light, and as wide as the paper: draw(printing) is called before a print and after it.
+function drawForPrint(draw) {
+  const change = (printing) => {
+    document.documentElement.classList.toggle('printing', printing);
+    draw(printing);
+  };
+  addEventListener('beforeprint', () => change(true));
+  addEventListener('afterprint', () => change(false));
+}
+
+// Calls redraw() whenever something that pictures depend on has changed.
+function keepDrawn(redraw) {
+  addEventListener('resize', () => redraw());
+  drawForPrint(() => redraw());
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => redraw());
+}
+
 function section(title, ...content) {
   return make('section', '', make('h2', '', title), ...content);
 }

@@ -80,6 +80,19 @@ class Picture {
     return this.data.weights[row * this.data.columns.length + column];
   }
 
+  drawDot([x, y], radius) {
+    this.pen.beginPath();
+    this.pen.arc(x, y, radius, 0, 2 * Math.PI);
+    this.pen.fill();
+  }
+
+  drawLine(from, to) {
+    this.pen.beginPath();
+    this.pen.moveTo(...from);
+    this.pen.lineTo(...to);
+    this.pen.stroke();
+  }
+
   inkLabel(chosen) {
     this.pen.fillStyle = css(chosen ? '--ink' : '--muted');
     this.pen.font = chosen ? `bold ${labelFont}` : labelFont;

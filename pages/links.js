@@ -34,10 +34,7 @@ class LinkPicture extends Picture {
       if (weight === null || weight < faintest || !this.isShown(row, column)) return;
       pen.globalAlpha = inkOf(weight);
       pen.lineWidth = 0.6 + 2.2 * weight / 1e4;
-      pen.beginPath();
-      pen.moveTo(this.left, this.y(row));
-      pen.lineTo(this.right, this.y(column));
-      pen.stroke();
+      this.drawLine([this.left, this.y(row)], [this.right, this.y(column)]);
     }));
     pen.globalAlpha = 1;
   }

@@ -36,23 +36,14 @@ reset.hidden = true;
 reset.addEventListener('click', () => zoomed(null, null));
 
 function axisSwitch() {
-  const group = make('div', 'switch');
-  group.setAttribute('role', 'group');
-  const names = {step: 'steps', tokens: 'tokens', seconds: 'time'};
-  for (const axis of Object.keys(names)) {
-    const button = make('button', '', names[axis]);
-    button.type = 'button';
-    button.dataset.axis = axis;
-    button.setAttribute('aria-pressed', String(axis === state.axis));
-    button.addEventListener('click', () => {
-      state.axis = axis;
-      state.window = null;
-      reset.hidden = true;
-      for (const other of group.children) other.setAttribute('aria-pressed', String(other === button));
-      updateAll();
-    });
-    group.append(button);
-  }
+  const group = switchOf([['step', 'steps'], ['tokens', 'tokens'], ['seconds', 'time']], (axis) => {
+    state.axis = axis;
+    state.window = null;
+    reset.hidden = true;
+    press(group, axis);
+    updateAll();
+  });
+  press(group, state.axis);
   return group;
 }
 
@@ -133,17 +124,12 @@ function watchPlots() {
   for (const view of views) watch.observe(view.figure);
 }
 
-// On paper all is light, and as wide as the paper.
-function drawForPrint(printing) {
-  document.documentElement.classList.toggle('printing', printing);
+build();
+drawForPrint((printing) => {
   for (const view of views) {
     if (printing) view.setNear(true);
     view.graph?.resize();
     view.update();
   }
-}
-
-build();
-addEventListener('beforeprint', () => drawForPrint(true));
-addEventListener('afterprint', () => drawForPrint(false));
+});
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', updateAll);

@@ -39,19 +39,6 @@ class Scatter extends Picture {
     this.drawLabels(at === undefined ? [] : [at, ...near]);
   }
 
-  drawDot([x, y], radius) {
-    this.pen.beginPath();
-    this.pen.arc(x, y, radius, 0, 2 * Math.PI);
-    this.pen.fill();
-  }
-
-  drawLine([x, y], [toX, toY]) {
-    this.pen.beginPath();
-    this.pen.moveTo(x, y);
-    this.pen.lineTo(toX, toY);
-    this.pen.stroke();
-  }
-
   drawPath() {
     this.pen.strokeStyle = css('--line');
     for (let k = 1; k < this.points.length; ++k) this.drawLine(this.points[k - 1], this.points[k]);

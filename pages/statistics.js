@@ -8,11 +8,6 @@ function shareText(part, all) {
   return valueText(part / all, 'share');
 }
 
-function tiles(...all) {
-  return make('div', 'tiles', ...all.map(([name, text]) =>
-    make('div', 'tile', make('div', 'what', name), make('div', 'number', text))));
-}
-
 // A plot with its table. Each point has the cells of its row there, and under the mouse they are told.
 function plot(id, title, about, Kind, head, data) {
   const place = make('p', 'place told');
@@ -105,10 +100,10 @@ function sideParts(split, side) {
   const id = `${split.split}-${side.name}`;
   const parts = [
     make('h3', '', side.name),
-    tiles(['tokens', countText(side.tokens)], ['distinct tokens', countText(side.distinct)],
-          ['of the vocabulary', `${shareText(side.distinct, side.vocabulary)} of ${countText(side.vocabulary)}`],
-          ...(side.words === null ? [] : [['tokens a word', plainNumber(side.tokens / side.words, 4)],
-                                          ['bytes a token', plainNumber(side.bytes / side.tokens, 4)]])),
+    tiles([['tokens', countText(side.tokens)], ['distinct tokens', countText(side.distinct)],
+           ['of the vocabulary', `${shareText(side.distinct, side.vocabulary)} of ${countText(side.vocabulary)}`],
+           ...(side.words === null ? [] : [['tokens a word', plainNumber(side.tokens / side.words, 4)],
+                                           ['bytes a token', plainNumber(side.bytes / side.tokens, 4)]])]),
     make('div', 'plots', lengths(id, side, split.texts),
          ...(side.ranks.length > 0 ? [coverage(id, side), frequencies(id, side)] : []))];
   if (side.frequent.length > 0) parts.push(make('h3', '', 'the most frequent tokens'), frequentTokens(side));
@@ -120,17 +115,12 @@ function sideParts(split, side) {
 function bothParts(split) {
   if (split.shared === undefined) return [];
   const ratios = split.ratios.filter(([percent]) => [5, 50, 95].includes(percent));
-  return [tiles(['tokens on both sides', countText(split.shared)],
-                ...ratios.map(([percent, ratio]) => [`target tokens for one of the source, ${percent} %`, plainNumber(ratio / 100)]))];
+  return [tiles([['tokens on both sides', countText(split.shared)],
+                 ...ratios.map(([percent, ratio]) => [`target tokens for one of the source, ${percent} %`, plainNumber(ratio / 100)])])];
 }
 
 function redraw() {
   for (const draw of charts) draw();
-}
-
-function drawForPrint(printing) {
-  document.documentElement.classList.toggle('printing', printing);
-  redraw();
 }
 
 function build() {
@@ -146,7 +136,4 @@ function build() {
 }
 
 build();
-addEventListener('resize', redraw);
-addEventListener('beforeprint', () => drawForPrint(true));
-addEventListener('afterprint', () => drawForPrint(false));
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
+keepDrawn(redraw);

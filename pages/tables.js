@@ -80,10 +80,7 @@ function runName(run, index, runs) {
 
 // One run is tiles, several are the columns of a table.
 function summary(runs) {
-  if (runs.length === 1) {
-    return make('div', 'tiles', ...summaryOf(runs[0]).map(([name, text]) =>
-      make('div', 'tile', make('div', 'what', name), make('div', 'number', text))));
-  }
+  if (runs.length === 1) return tiles(summaryOf(runs[0]));
   const all = runs.map((run) => new Map(summaryOf(run)));
   const names = [...new Set(all.flatMap((one) => [...one.keys()]))];
   const rows = names.map((name) => [name, ...all.map((one) => one.get(name) ?? '–')]);

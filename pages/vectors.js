@@ -6,23 +6,12 @@ const mostCells = 20000, mostOfRow = 10;
 const redraws = [];
 
 // A switch between choices; the first one is chosen.
-function chooser(name, choices, choose) {
-  const group = make('div', 'switch');
-  group.setAttribute('role', 'group');
-  const press = (chosen) => {
-    for (const button of group.children) button.setAttribute('aria-pressed', String(button.dataset.value === chosen));
-  };
-  for (const [value, text] of choices) {
-    const button = make('button', '', text);
-    button.type = 'button';
-    Object.assign(button.dataset, {state: name, value});
-    button.addEventListener('click', () => {
-      press(value);
-      choose(value);
-    });
-    group.append(button);
-  }
-  press(choices[0][0]);
+function chooser(choices, choose) {
+  const group = switchOf(choices, (value) => {
+    press(group, value);
+    choose(value);
+  });
+  press(group, choices[0][0]);
   return make('nav', 'controls', group);
 }
 
@@ -74,7 +63,7 @@ function mapSection() {
     values.replaceChildren(folded('values', () => placeTable(projection)));
   };
   redraws.push(draw);
-  const controls = chooser('projection', Object.entries(projections).map(([key, {name}]) => [key, name]), (key) => {
+  const controls = chooser(Object.entries(projections).map(([key, {name}]) => [key, name]), (key) => {
     projection = key;
     draw();
   });
@@ -143,7 +132,7 @@ function inputSection() {
     picture.show({rows: tokens, columns, weights: chosen.values, shade: (value) => (value ?? 0) / (largest || 1)});
     values.replaceChildren(folded('values', () => elementTable(chosen, columns), 'values'));
   };
-  const controls = chooser('part', parts.map(({name}) => [name, partNames[name]]), (name) => {
+  const controls = chooser(parts.map(({name}) => [name, partNames[name]]), (name) => {
     chosen = parts.find((part) => part.name === name);
     draw();
   });
@@ -164,14 +153,5 @@ function build() {
   redraw();
 }
 
-// On paper all is light, and as wide as the paper.
-function drawForPrint(printing) {
-  document.documentElement.classList.toggle('printing', printing);
-  redraw();
-}
-
 build();
-addEventListener('resize', redraw);
-addEventListener('beforeprint', () => drawForPrint(true));
-addEventListener('afterprint', () => drawForPrint(false));
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
+keepDrawn(redraw);

@@ -94,7 +94,7 @@ def check_switches(page):
     page.ink("plot-loss")
     steps = page.run(ink)
     for axis in ("tokens", "seconds", "step"):
-        page.run(f"document.querySelector('[data-axis={axis}]').click()")
+        page.run(f"document.querySelector('[data-value={axis}]').click()")
         page.settle()
         check(page.ink("plot-loss") > 200, f"no curve over {axis}")
         check((page.run(ink) == steps) == (axis == "step"), f"the axis of {axis} says {page.run(ink)}")
