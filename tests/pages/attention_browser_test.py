@@ -13,7 +13,8 @@ import shutil
 import subprocess
 import sys
 
-from browser import HOSTILE, ActionChains, By, Page, check, check_paper, check_width, started
+from browser import HOSTILE, ActionChains, By, Page, check, check_light_and_dark, check_width, started
+from byte_models import train
 
 weft, scratch = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
 keep = pathlib.Path(sys.argv[4]) if sys.argv[3:4] == ["--keep"] else None
@@ -23,23 +24,6 @@ KINDS = {"encoder": "source to source", "decoder": "translation to itself", "cro
 
 def run(*words):
     subprocess.run([weft, *words], check=True, cwd=scratch, stderr=subprocess.DEVNULL)
-
-
-# Models of bytes, which read any text; a token is a byte.
-def train(name, task, text, model):
-    (scratch / f"{name}.txt").write_text(text)
-    form = "tsv" if task == "translation" else "text"
-    (scratch / f"{name}.yaml").write_text(f"""name: {name}
-task: {task}
-data: {{directory: {name}-data, format: {form}, train: {{files: [{name}.txt]}}}}
-tokenizer: {{kind: bytes, specials: [<s>, </s>], bos: <s>, eos: </s>}}
-model: {{{model}layers: 2, width: 16, heads: 2, ffn: 32, max_length: 160}}
-batch: {{sequences: 2}}
-train: {{max_steps: 5}}
-checkpoint: {{every_steps: 5}}
-""")
-    run("prepare", f"{name}.yaml")
-    run("train", f"{name}.yaml")
 
 
 def table(page):
@@ -118,23 +102,11 @@ def check_hostile(page):
     check(shown == spelt, f"the text is shown as {shown!r}")
 
 
-def check_light_and_dark(browser, name):
-    for dark, back in ((False, "rgb(245, 246, 248)"), (True, "rgb(16, 19, 21)")):
-        page = Page(browser, scratch / name, dark=dark, keep=keep)
-        shown = page.run("return getComputedStyle(document.body).backgroundColor")
-        check(shown == back, f"dark {dark}: the page is {shown}")
-        for figure in page.figures():
-            check(page.ink(figure, least=15) > 100, f"dark {dark}: {figure} is empty")
-        page.picture(f"{name}-{'dark' if dark else 'light'}")
-        check_paper(page)
-        page.check_console()
-
-
 def main():
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
-    train("pairs", "translation", "".join(f"x{i} y{i}\tab{i} cd\n" for i in range(40)), "encoder_layers: 2, ")
-    train("text", "gpt", "the boats went by\n" * 200, "")
+    train(weft, scratch, "pairs", "translation", "".join(f"x{i} y{i}\tab{i} cd\n" for i in range(40)), "encoder_layers: 2, ")
+    train(weft, scratch, "text", "gpt", "the boats went by\n" * 200)
     run("attention", "x1 y2", "ab cd", "--checkpoint", "runs/pairs", "--out", "pair.html", "--out", "pair.json")
     run("attention", HOSTILE.encode() + BYTES, "ab" + HOSTILE, "--checkpoint", "runs/pairs", "--out", "hostile.html")
     run("attention", "the boats went by, and others came back the next morning, all of them, with nets and fish and so on, "
@@ -152,8 +124,8 @@ def main():
         hostile = Page(browser, scratch / "hostile.html")
         check_hostile(hostile)
         hostile.check_console()
-        check_light_and_dark(browser, "pair.html")
-        check_light_and_dark(browser, "text.html")
+        for name in ("pair.html", "text.html"):
+            check_light_and_dark(browser, scratch / name, name, keep, least=15)
         for name in ("pair.html", "hostile.html", "text.html"):
             phone = Page(browser, scratch / name, width=390, keep=keep)
             check_width(phone)

@@ -99,3 +99,30 @@ def check_paper(page):
     check(made.startswith(b"%PDF") and len(made) > 20000, f"a print of {len(made)} bytes")
     if page.keep:
         (page.keep / "print.pdf").write_bytes(made)
+
+
+def check_drawn(page, where, least):
+    for figure in page.figures():
+        check(page.ink(figure, least=least) > 100, f"{page.path.name}: {figure} is empty {where}")
+
+
+def check_light_and_dark(browser, path, name, keep, plots=None, least=100):
+    """Looks at the page of `path` in both colours and on paper. plots: the figures that it must have, if they are known;
+    least: of ink(); name: of its pictures."""
+    for dark, back in ((False, "rgb(245, 246, 248)"), (True, "rgb(16, 19, 21)")):
+        page = Page(browser, path, dark=dark, keep=keep)
+        shown = page.run("return getComputedStyle(document.body).backgroundColor")
+        check(shown == back, f"dark {dark}: the page is {shown}")
+        check(plots is None or page.figures() == plots, f"the plots are {page.figures()}")
+        check_drawn(page, f"with dark {dark}", least)
+        page.picture(f"{name}-{'dark' if dark else 'light'}")
+        check_paper(page)
+        page.check_console()
+
+
+def check_phone(browser, path, name, keep, least=100):
+    phone = Page(browser, path, width=390, keep=keep)
+    check_width(phone)
+    check_drawn(phone, "on a phone", least)
+    phone.picture(f"{name}-phone")
+    phone.check_console()

@@ -14,7 +14,8 @@ import shutil
 import subprocess
 import sys
 
-from browser import HOSTILE, ActionChains, By, Page, check, check_paper, check_width, started
+from browser import HOSTILE, ActionChains, By, Page, check, check_light_and_dark, check_phone, started
+from byte_models import train
 
 weft, scratch = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
 keep = pathlib.Path(sys.argv[4]) if sys.argv[3:4] == ["--keep"] else None
@@ -28,22 +29,6 @@ def run(*words, lines=()):
     told = b"".join((line if isinstance(line, bytes) else line.encode()) + b"\n" for line in lines)
     return subprocess.run([weft, *words], check=True, cwd=scratch, input=told, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL).stdout.decode()
-
-
-# A model of bytes, which reads any text; a token is a byte.
-def train():
-    (scratch / "text.txt").write_text("the red boat and the old king went by the blue house\n" * 40)
-    (scratch / "text.yaml").write_text("""name: text
-task: gpt
-data: {directory: data, format: text, train: {files: [text.txt]}}
-tokenizer: {kind: bytes, specials: [<s>, </s>], bos: <s>, eos: </s>}
-model: {layers: 2, width: 16, heads: 2, ffn: 32, max_length: 160}
-batch: {sequences: 2}
-train: {max_steps: 5}
-checkpoint: {every_steps: 5}
-""")
-    run("prepare", "text.yaml")
-    run("train", "text.yaml")
 
 
 def table(page, figure):
@@ -125,23 +110,10 @@ def check_hostile(page):
     check(shown == spelt, f"the text is shown as {shown!r}")
 
 
-def check_light_and_dark(browser, name):
-    for dark, back in ((False, "rgb(245, 246, 248)"), (True, "rgb(16, 19, 21)")):
-        page = Page(browser, scratch / name, dark=dark, keep=keep)
-        shown = page.run("return getComputedStyle(document.body).backgroundColor")
-        check(shown == back, f"dark {dark}: the page is {shown}")
-        check(page.figures() == PAGES[name], f"the plots are {page.figures()}")
-        for figure in page.figures():
-            check(page.ink(figure, least=15) > 100, f"dark {dark}: {figure} is empty")
-        page.picture(f"{name}-{'dark' if dark else 'light'}")
-        check_paper(page)
-        page.check_console()
-
-
 def main():
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
-    train()
+    train(weft, scratch, "text", "gpt", "the red boat and the old king went by the blue house\n" * 40)
     embed = ("embed", "--checkpoint", "runs/text", "--map")
     run(*embed, "texts.html", lines=LINES)
     run(*embed, "positions.html", "--positions")
@@ -159,15 +131,10 @@ def main():
         hostile = Page(browser, scratch / "hostile.html")
         check_hostile(hostile)
         hostile.check_console()
-        for name in PAGES:
-            check_light_and_dark(browser, name)
+        for name, plots in PAGES.items():
+            check_light_and_dark(browser, scratch / name, name, keep, plots, least=15)
         for name in (*PAGES, "hostile.html"):
-            phone = Page(browser, scratch / name, width=390, keep=keep)
-            check_width(phone)
-            for figure in phone.figures():
-                check(phone.ink(figure, least=15) > 100, f"{name}: {figure} is empty on a phone")
-            phone.picture(f"{name}-phone")
-            phone.check_console()
+            check_phone(browser, scratch / name, name, keep, least=15)
     finally:
         browser.quit()
     print("browser: all as expected")

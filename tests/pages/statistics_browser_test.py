@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 
-from browser import HOSTILE, ActionChains, By, Page, check, check_paper, check_width, started
+from browser import HOSTILE, ActionChains, By, Page, check, check_light_and_dark, check_phone, started
 
 weft, scratch = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
 keep = pathlib.Path(sys.argv[4]) if sys.argv[3:4] == ["--keep"] else None
@@ -95,18 +95,6 @@ def check_hostile(page):
         check(token in shown, f"{token} is not among {shown}")
 
 
-def check_light_and_dark(browser):
-    for dark, back in ((False, "rgb(245, 246, 248)"), (True, "rgb(16, 19, 21)")):
-        page = Page(browser, scratch / "pairs.html", dark=dark, keep=keep)
-        shown = page.run("return getComputedStyle(document.body).backgroundColor")
-        check(shown == back, f"dark {dark}: the page is {shown}")
-        for figure in page.figures():
-            check(page.ink(figure) > 100, f"dark {dark}: {figure} is empty")
-        page.picture(f"statistics-{'dark' if dark else 'light'}")
-        check_paper(page)
-        page.check_console()
-
-
 def main():
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
@@ -124,14 +112,9 @@ def main():
         hostile = Page(browser, scratch / "hostile.html")
         check_hostile(hostile)
         hostile.check_console()
-        check_light_and_dark(browser)
+        check_light_and_dark(browser, scratch / "pairs.html", "statistics", keep)
         for name in ("pairs", "hostile"):
-            phone = Page(browser, scratch / f"{name}.html", width=390, keep=keep)
-            check_width(phone)
-            for figure in phone.figures():
-                check(phone.ink(figure) > 100, f"{name}: {figure} is empty on a phone")
-            phone.picture(f"statistics-{name}-phone")
-            phone.check_console()
+            check_phone(browser, scratch / f"{name}.html", f"statistics-{name}", keep)
     finally:
         browser.quit()
     print("browser: all as expected")
