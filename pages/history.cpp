@@ -33,7 +33,30 @@ std::string small_file(const fs::path& path) {
   }
 }
 
+std::string member_text(const Json& fields, const char* name) {
+  const auto at = fields.find(name);
+  return at != fields.end() && at->is_string() ? at->get<std::string>() : "";
+}
+
 }  // namespace
+
+double member_number(const Json& fields, const std::string& name) {
+  const auto at = fields.find(name);
+  return at != fields.end() && at->is_number() ? at->get<double>() : kNoValue;
+}
+
+std::vector<GeneratedText> generated_texts(const EventLine& line) {
+  std::vector<GeneratedText> texts;
+  const auto list = line.fields.find("generations");
+  if (list == line.fields.end() || !list->is_array()) return texts;
+  for (const Json& made : *list) {
+    if (!made.is_object()) continue;
+    texts.push_back({.temperature = member_number(made, "temperature"),
+                     .prompt = member_text(made, "prompt"),
+                     .text = member_text(made, "text")});
+  }
+  return texts;
+}
 
 void EventLines::add(const MetricsLine& line) {
   lines_.push_back({.step = line.step, .time = line.time, .fields = parse_json<Json>(line.text, "an event")});

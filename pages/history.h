@@ -28,12 +28,22 @@ inline constexpr auto kMarks = std::to_array<std::string_view>({"start", "save",
 inline constexpr auto kEvents =
     std::to_array<std::string_view>({"start", "save", "save_failed", "skip", "roll_back", "eval", "generations"});
 
+// A member that is a number; NaN for any other, or none.
+double member_number(const nlohmann::ordered_json& fields, const std::string& name);
+
 // A line of such an event, as it is.
 struct EventLine {
   int64_t step = 0;
   double time = 0;
   nlohmann::ordered_json fields;
 };
+
+// A text of an event `generations`, as the model made it. What is of another kind in the log is empty here, or NaN.
+struct GeneratedText {
+  double temperature = 0;
+  std::string prompt, text;
+};
+std::vector<GeneratedText> generated_texts(const EventLine& line);
 
 // Lines of one event. Of more than kMostBytes of text the oldest are left out.
 class EventLines {

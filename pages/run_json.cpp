@@ -106,11 +106,6 @@ Json train_json(const RunHistory& history, size_t bins) {
   return table.take();
 }
 
-double member_number(const Json& fields, const std::string& name) {
-  const auto at = fields.find(name);
-  return at != fields.end() && at->is_number() ? at->get<double>() : kNoValue;
-}
-
 // A score is a number beside a signature of the same name: "bleu" and "bleu_signature".
 std::vector<std::string> score_names(const std::deque<EventLine>& evaluations) {
   constexpr std::string_view kSignature = "_signature";
@@ -208,19 +203,13 @@ Json attempts_json(const RunHistory& history) {
   return attempts;
 }
 
-Json texts_json(const Json& fields) {
+Json texts_json(const EventLine& line) {
   Json texts = Json::array();
-  const auto list = fields.find("generations");
-  if (list == fields.end() || !list->is_array()) return texts;
-  for (const Json& made : *list) {
-    if (!made.is_object() || texts.size() >= kMostTexts) continue;
-    const auto text = [&](const char* name) {
-      const auto at = made.find(name);
-      return at != made.end() && at->is_string() ? page_text(at->get<std::string>(), kMostText) : "";
-    };
-    texts.push_back({{"temperature", number_json(member_number(made, "temperature"))},
-                     {"prompt", text("prompt")},
-                     {"text", text("text")}});
+  for (const GeneratedText& made : generated_texts(line)) {
+    if (texts.size() >= kMostTexts) break;
+    texts.push_back({{"temperature", number_json(made.temperature)},
+                     {"prompt", page_text(made.prompt, kMostText)},
+                     {"text", page_text(made.text, kMostText)}});
   }
   return texts;
 }
@@ -233,7 +222,7 @@ Json generations_json(const RunHistory& history) {
   for (size_t bin = 0; bin < bins.size(); ++bin) {
     const EventLine& line = lines[bins.last(bin)];
     Json made = place_json(history, line);
-    made["texts"] = texts_json(line.fields);
+    made["texts"] = texts_json(line);
     generations.push_back(std::move(made));
   }
   return generations;

@@ -15,7 +15,6 @@
 namespace weft {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Lines = std::vector<std::string>;
 
 constexpr std::string_view kGap = "   ";
@@ -33,15 +32,6 @@ std::string cut(const std::string& line, int columns) {
     kept += character == '\n' || character == '\t' ? ' ' : character;
   }
   return encode_utf8(kept);
-}
-
-std::string shown(const Json& text) {
-  return page_text(text.is_string() ? text.get<std::string>() : std::string(), 1000);
-}
-
-double number(const Json& fields, const std::string& name) {
-  const auto at = fields.find(name);
-  return at != fields.end() && at->is_number() ? at->get<double>() : kNoValue;
 }
 
 // The last value of a column that is one; NaN without any.
@@ -74,7 +64,9 @@ struct View {
   TerminalSize size;
 
   int64_t step() const { return run.train().steps().empty() ? 0 : run.train().steps().back(); }
-  double last_step() const { return run.starts().empty() ? kNoValue : number(run.starts().back().fields, "max_steps"); }
+  double last_step() const {
+    return run.starts().empty() ? kNoValue : member_number(run.starts().back().fields, "max_steps");
+  }
   bool finished() const { return static_cast<double>(step()) >= last_step(); }
   double age() const { return std::max(0.0, now - run.ended()); }
   std::string ago(double time) const { return format_duration(std::max(0.0, now - time)) + " ago"; }
@@ -116,9 +108,9 @@ std::string progress_line(const View& view) {
 std::string validation(const RunHistory& run) {
   if (run.events("eval").empty()) return {};
   const EventLine& line = run.events("eval").back();
-  if (!std::isfinite(number(line.fields, "loss"))) return {};
-  std::string text = fmt::format("validation {:.4f} at step {}", number(line.fields, "loss"), line.step);
-  const double best = number(line.fields, "best_step");
+  if (!std::isfinite(member_number(line.fields, "loss"))) return {};
+  std::string text = fmt::format("validation {:.4f} at step {}", member_number(line.fields, "loss"), line.step);
+  const double best = member_number(line.fields, "best_step");
   if (std::isfinite(best))
     text += best == static_cast<double>(line.step) ? " (best)" : fmt::format(" (best: step {:.0f})", best);
   return text;
@@ -199,15 +191,12 @@ Lines checkpoints(const View& view) {
 }
 
 Lines texts(const View& view) {
-  Lines lines;
+  constexpr size_t kMostText = 1000;  // bytes of one: a terminal shows a line of it
   const auto& events = view.run.events("generations");
-  if (events.empty()) return lines;
-  const auto list = events.back().fields.find("generations");
-  if (list == events.back().fields.end() || !list->is_array()) return lines;
-  lines.push_back(fmt::format("texts of step {}:", events.back().step));
-  for (const Json& made : *list) {
-    if (made.is_object())
-      lines.push_back("  " + shown(made.value("prompt", Json())) + " => " + shown(made.value("text", Json())));
+  if (events.empty()) return {};
+  Lines lines{fmt::format("texts of step {}:", events.back().step)};
+  for (const GeneratedText& made : generated_texts(events.back())) {
+    lines.push_back(fmt::format("  {} => {}", page_text(made.prompt, kMostText), page_text(made.text, kMostText)));
   }
   return lines;
 }
