@@ -22,26 +22,15 @@ Tensor states_of(Transformer& model, const std::vector<int32_t>& tokens) {
 }
 
 Tensor table_rows(const LoadedModel& loaded, const std::vector<int32_t>& tokens) {
-  const Parameter* table = loaded.model->parameters().find(loaded.job.is_translation() ? "encoder.embedding.tokens"
-                                                                                       : "decoder.embedding.tokens");
-  require<InternalError>(table != nullptr, "{}: no table of tokens", loaded.path.string());
+  const Tensor table = embedding_table(loaded, "tokens");
   Context& context = loaded.model->context();
-  const Tensor rows =
-      context.empty({static_cast<int64_t>(tokens.size()), table->value().columns()}, table->value().dtype());
-  gather_rows(context, table->value(), to_device(context, std::span<const int32_t>(tokens)), rows);
+  const Tensor rows = context.empty({static_cast<int64_t>(tokens.size()), table.columns()}, table.dtype());
+  gather_rows(context, table, to_device(context, std::span<const int32_t>(tokens)), rows);
   return rows;
 }
 
-std::vector<float> on_host(Context& context, const Tensor& rows) {
-  const Tensor single = context.empty({rows.rows(), rows.columns()}, DType::F32);
-  convert(context, rows, single);
-  std::vector<float> host(static_cast<size_t>(single.elements()));
-  download(context, single, std::span<float>(host));
-  return host;
-}
-
 void append_mean(Context& context, const Tensor& rows, std::vector<float>& values) {
-  const std::vector<float> host = on_host(context, rows);
+  const std::vector<float> host = rows_on_host(context, rows).values;
   for (int64_t c = 0; c < rows.columns(); ++c) {
     double sum = 0;
     for (int64_t r = 0; r < rows.rows(); ++r) sum += host[r * rows.columns() + c];
@@ -66,9 +55,23 @@ std::vector<int32_t> vector_tokens(const LoadedModel& loaded, const std::string&
   return tokens;
 }
 
+Tensor embedding_table(const LoadedModel& loaded, const std::string& of) {
+  const char* stack = loaded.job.is_translation() ? "encoder" : "decoder";
+  const Parameter* table = loaded.model->parameters().find(fmt::format("{}.embedding.{}", stack, of));
+  require<InternalError>(table != nullptr, "{}: no table of {}", loaded.path.string(), of);
+  return table->value();
+}
+
+VectorRows rows_on_host(Context& context, const Tensor& rows) {
+  const Tensor single = context.empty({rows.rows(), rows.columns()}, DType::F32);
+  convert(context, rows, single);
+  VectorRows host{.width = rows.columns(), .values = std::vector<float>(static_cast<size_t>(single.elements()))};
+  download(context, single, std::span<float>(host.values));
+  return host;
+}
+
 VectorRows token_rows(const LoadedModel& loaded, const std::vector<int32_t>& tokens) {
-  const Tensor rows = table_rows(loaded, tokens);
-  return {.width = rows.columns(), .values = on_host(loaded.model->context(), rows)};
+  return rows_on_host(loaded.model->context(), table_rows(loaded, tokens));
 }
 
 VectorRows text_vectors(const LoadedModel& loaded, const std::vector<std::string>& texts, VectorSource source) {

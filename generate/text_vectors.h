@@ -27,6 +27,13 @@ struct VectorRows {
 // than the model's positions.
 std::vector<int32_t> vector_tokens(const LoadedModel& loaded, const std::string& text, size_t index);
 
+// The table of "tokens" or of "positions" that reads texts: a translation model's encoder's, [rows, width].
+// InternalError if the model has none.
+Tensor embedding_table(const LoadedModel& loaded, const std::string& of);
+
+// Rows of any dtype and device, in fp32.
+VectorRows rows_on_host(Context& context, const Tensor& rows);
+
 // The rows of the token table for these tokens, as training left them: not scaled, without positions.
 VectorRows token_rows(const LoadedModel& loaded, const std::vector<int32_t>& tokens);
 

@@ -5,26 +5,10 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "kernels/ops/elementwise.h"
 #include "kernels/ops/embed.h"
-#include "kernels/transfer.h"
 
 namespace weft {
 namespace {
-
-// The first rows of a learned table, [rows, width].
-VectorRows learned_positions(const LoadedModel& loaded, int64_t rows) {
-  const Parameter* table = loaded.model->parameters().find(loaded.job.is_translation() ? "encoder.embedding.positions"
-                                                                                       : "decoder.embedding.positions");
-  require<InternalError>(table != nullptr, "{}: no table of positions", loaded.path.string());
-  Context& context = loaded.model->context();
-  const Tensor part = table->value().slice(0, rows);
-  const Tensor single = context.empty(part.shape(), DType::F32);
-  convert(context, part, single);
-  VectorRows vectors{.width = part.columns(), .values = std::vector<float>(static_cast<size_t>(part.elements()))};
-  download(context, single, std::span<float>(vectors.values));
-  return vectors;
-}
 
 VectorRows scaled(VectorRows vectors, double scale) {
   for (float& value : vectors.values) value = static_cast<float>(scale * value);
@@ -38,7 +22,7 @@ VectorRows position_vectors(const LoadedModel& loaded, int64_t most) {
   const int64_t rows = std::min(model.max_length, most);
   switch (model.positions) {
     case Positions::Learned:
-      return learned_positions(loaded, rows);
+      return rows_on_host(loaded.model->context(), embedding_table(loaded, "positions").slice(0, rows));
     case Positions::Sinusoidal:
       return {.width = model.width, .values = sinusoids(rows, model.width, model.sinusoid_form, model.sinusoid_base)};
     case Positions::None:
