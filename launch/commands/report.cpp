@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pages/report.h"
 
-#include <algorithm>
-#include <thread>
-
 #include "base/log.h"
 #include "launch/commands.h"
 #include "pages/page.h"
+#include "parallel/session.h"
 
 namespace weft {
 namespace {
@@ -16,14 +14,12 @@ struct ReportArguments {
   std::string out;
 };
 
-int threads() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
-
 ExitCode report(const ReportArguments& a) {
   const std::vector<fs::path> runs(a.runs.begin(), a.runs.end());
   const fs::path beside = runs.size() == 1 ? runs[0] / "report.html" : fs::path("report.html");
   const fs::path out = a.out.empty() ? beside : fs::path(a.out);
   require_replaceable(out);
-  write_page(out, report_page(runs, {.threads = threads()}));
+  write_page(out, report_page(runs, {.threads = threads_alone()}));
   log_info("wrote {}; open it in a browser", out.string());
   return ExitCode::Done;
 }

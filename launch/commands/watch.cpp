@@ -12,6 +12,7 @@
 #include "base/process/terminal.h"
 #include "launch/commands.h"
 #include "pages/terminal_view.h"
+#include "parallel/session.h"
 #include "trainer/run/run_lock.h"
 
 namespace weft {
@@ -24,8 +25,7 @@ struct WatchArguments {
 };
 
 std::vector<std::string> view_of(const fs::path& run, const TerminalSize& size) {
-  const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  return terminal_view(RunHistory(run, threads), is_owned(run), static_cast<double>(std::time(nullptr)), size);
+  return terminal_view(RunHistory(run, threads_alone()), is_owned(run), static_cast<double>(std::time(nullptr)), size);
 }
 
 void wait(double seconds) {
