@@ -10,6 +10,7 @@ namespace {
 
 template <class T, int N>
 struct ReadMatrix {
+  static constexpr int kRowsAtOnce = 4;
   const T* x;
   int64_t columns;
   __device__ void operator()(int64_t row, int64_t column, float (&v)[N]) const {

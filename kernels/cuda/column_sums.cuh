@@ -28,11 +28,11 @@ __device__ inline void add_columns(float* to, float (&x)[4], bool add) {
 
 // to[c] (+)= the sum of rows begin .. end of columns 32 N i .. 32 N (i + 1), i the block's x. A warp takes 32 N
 // neighbouring elements of one row at a time, N a thread: read(row, column, v) loads or computes them, and may store
-// them elsewhere. The block's warps take the rows in turn and are added in their order, four columns a thread if N
-// allows.
+// them elsewhere. Read::kRowsAtOnce: how many rows a thread asks for before it adds the first. The block's warps take
+// the rows in turn and are added in their order, four columns a thread if N allows.
 template <int N, class Read>
 __device__ void sum_chunk_of(const Read& read, int64_t begin, int64_t end, int64_t columns, float* to, bool add) {
-  constexpr int kColumns = N % 4 == 0 ? 4 : 1, kAtOnce = 4;  // columns added, rows asked for by a thread
+  constexpr int kColumns = N % 4 == 0 ? 4 : 1, kAtOnce = Read::kRowsAtOnce;
   constexpr int kStride = kWarp + kWarp / N;  // so that threads that add neighbouring columns use different banks
   __shared__ float parts[tuning::kChunkWarps][N][kStride];
   const int64_t tile = int64_t{blockIdx.x} * kWarp * N, first = tile + threadIdx.x * N;

@@ -33,6 +33,7 @@ struct Activated {
 // dx: the gradient of x = dropout(act(pre)), which becomes that of pre in place. Sums over rows read it unrounded.
 template <Activation Act, int N, class T>
 struct ProducerGradient {
+  static constexpr int kRowsAtOnce = 1;  // a row of an activation's gradient and its mask takes many registers
   const T* pre;
   T* dx;
   int64_t columns;

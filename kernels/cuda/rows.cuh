@@ -70,7 +70,7 @@ __device__ inline T row_reduce(T x, T* words, Operation&& operation) {
   if (threadIdx.x % kWarp == 0) mine[threadIdx.x / kWarp] = x;
   __syncthreads();
   x = mine[0];
-#pragma unroll 4
+#pragma unroll 2
   for (int w = 1; w < warps; ++w) x = operation(x, mine[w]);
   return x;
 }
