@@ -42,7 +42,7 @@ def sources(build, only):
     for entry in json.load(open(build / "compile_commands.json")):
         path = pathlib.Path(entry["file"])
         if path.suffix == ".cu" and "kernels/cuda" in str(path) and only in path.name:
-            yield path.name, entry["directory"], shlex.split(entry["command"])
+            yield str(path).rpartition("kernels/cuda/")[2], entry["directory"], shlex.split(entry["command"])
 
 
 def asked(command):
