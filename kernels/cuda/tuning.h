@@ -37,11 +37,11 @@ constexpr int64_t kSumBlock = 16384;
 // at once.
 constexpr int kIndexChunk = 32, kIndexBatch = 4;
 
-// Cross-entropy: a block keeps a row, 32 logits of each thread in registers and 96 KiB in shared memory, which every
-// device from sm_80 on has. Two blocks on a multiprocessor have 64 registers for each thread, and one of them reads
-// while the other computes or writes. Order.
-constexpr int kCrossEntropyThreads = 512, kHeldLogits = 32;
-constexpr int64_t kKeptRowBytes = int64_t{96} << 10;
+// Cross-entropy: the most threads of a block, and pieces of 16 bytes that each of them has of a row at least. A block
+// keeps its row in shared memory; 64 registers for each thread let two blocks of smaller rows work on a multiprocessor,
+// and a block has this much shared memory of its own. Threads and pieces: order.
+constexpr int kCrossEntropyThreads = 512, kCrossEntropyPieces = 8;
+constexpr int kCrossEntropyOwnBytes = 1 << 10;
 // Choice of tokens: the most threads that leave 128 registers each; rows are long and texts are few.
 constexpr int kChooseThreads = 512;
 

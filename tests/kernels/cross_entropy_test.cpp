@@ -177,27 +177,30 @@ Whole whole(Context& context, const Case& c, const Problem& p, DType dtype) {
   return w;
 }
 
+// Compares cross_entropy() with the four operations, in `logits` and `dlogits`.
+void check_one_operation(Context& context, const Case& c, DType logits, DType dlogits) {
+  const Problem p = problem(context, c, logits), exact{copy_as(context, p.logits, DType::F64), p.targets};
+  const Whole w = whole(context, c, p, dlogits);
+  const Stats s = stats(context, exact.logits, p.targets, c.valid);
+  EXPECT_TRUE(close(w.loss, losses(context, s, p.targets, c.smoothing, c.valid), tolerance(logits)));
+  EXPECT_TRUE(close(w.nll, losses(context, s, p.targets, 0, c.valid), tolerance(logits)));
+  const Tensor d = gradient(context, c, exact, s, context.empty(exact.logits.shape(), DType::F64));
+  EXPECT_TRUE(close(w.dlogits, d, tolerance(dlogits))) << name(dlogits);
+  // Without a gradient, cross_entropy() leaves the logits as they are.
+  const Tensor before = copy(context, p.logits), loss = context.empty({c.rows}, logits);
+  cross_entropy(
+      context,
+      {.logits = p.logits, .targets = p.targets, .valid_columns = c.valid, .smoothing = c.smoothing, .loss = loss});
+  EXPECT_TRUE(same_bits(p.logits, before));
+  EXPECT_TRUE(close(loss, w.loss, tolerance(logits) / 10));
+}
+
 TEST_P(CrossEntropyOf, TheOneOperationIsTheFour) {
-  const Case c = GetParam();
   for (const int threads : {1, 2}) {
     OperationContext context({}, threads);
-    for (const auto& [logits, dlogits] :
-         {std::pair{DType::F64, DType::F64}, {DType::F32, DType::F32}, {DType::F32, DType::BF16}}) {
-      const Problem p = problem(context, c, logits), exact{copy_as(context, p.logits, DType::F64), p.targets};
-      const Whole w = whole(context, c, p, dlogits);
-      const Stats s = stats(context, exact.logits, p.targets, c.valid);
-      EXPECT_TRUE(close(w.loss, losses(context, s, p.targets, c.smoothing, c.valid), tolerance(logits)));
-      EXPECT_TRUE(close(w.nll, losses(context, s, p.targets, 0, c.valid), tolerance(logits)));
-      const Tensor d = gradient(context, c, exact, s, context.empty(exact.logits.shape(), DType::F64));
-      EXPECT_TRUE(close(w.dlogits, d, tolerance(dlogits))) << name(dlogits);
-      // Without a gradient, cross_entropy() leaves the logits as they are.
-      const Tensor before = copy(context, p.logits), loss = context.empty({c.rows}, logits);
-      cross_entropy(
-          context,
-          {.logits = p.logits, .targets = p.targets, .valid_columns = c.valid, .smoothing = c.smoothing, .loss = loss});
-      EXPECT_TRUE(same_bits(p.logits, before));
-      EXPECT_TRUE(close(loss, w.loss, tolerance(logits) / 10));
-    }
+    check_one_operation(context, GetParam(), DType::F64, DType::F64);
+    check_one_operation(context, GetParam(), DType::F32, DType::F32);
+    check_one_operation(context, GetParam(), DType::F32, DType::BF16);
   }
 }
 
@@ -214,6 +217,16 @@ INSTANTIATE_TEST_SUITE_P(Cases, CrossEntropyOf,
                                          Case{129, 129, 129, 0}, Case{3, 1000, 1000, 0.2}, Case{3, 50304, 50257, 0.1},
                                          Case{2, 60001, 60000, 0.1}, Case{2, 66000, 65999, 0}),
                          [](const auto& info) { return printable(testing::PrintToString(info.param)); });
+
+// More rows than a device of 132 multiprocessors works on at once, 32 blocks on each; whole pieces, and others.
+TEST(CrossEntropyEdges, RowsWaitForABlockThatIsDone) {
+  OperationContext context;
+  for (const int64_t columns : {8, 7}) {
+    const Case c{132 * 32 + 100, columns, 7, 0.1};
+    check_one_operation(context, c, DType::F32, DType::F32);
+    check_one_operation(context, c, DType::F32, DType::BF16);
+  }
+}
 
 TEST(CrossEntropyEdges, PaddingColumnsGetNoGradientWhateverTheyHold) {
   OperationContext context;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "kernels/cuda/runtime/devices.h"
 #include "kernels/cuda/tuning.h"
 #include "kernels/ops/attention.h"
 #include "kernels/ops/choose_tokens.h"
@@ -130,10 +131,9 @@ void CudaTraffic::cross_entropy() {
   });
   // A row is read once, but for what its block cannot keep: the second pass reads that again, from the L2 cache, since
   // few rows are at work. Its gradient is written once.
-  constexpr int64_t kKept =
-      cuda::tuning::kCrossEntropyThreads * cuda::tuning::kHeldLogits * sizeof(float) + cuda::tuning::kKeptRowBytes;
-  const int64_t again = kFew * std::max<int64_t>(50257 * sizeof(float) - kKept, 0);
-  const double bytes = static_cast<double>(static_cast<int64_t>(logits.bytes() + dlogits.bytes()) + again);
+  const int64_t kept = cuda::block_limits(0).shared_of_block - cuda::tuning::kCrossEntropyOwnBytes;
+  const int64_t again = kFew * std::max<int64_t>(50257 * static_cast<int64_t>(sizeof(float)) - kept, 0);
+  const auto bytes = static_cast<double>(static_cast<int64_t>(logits.bytes() + dlogits.bytes()) + again);
   EXPECT_NEAR(32.0 * static_cast<double>(sectors_), bytes, 0.01 * bytes);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/device/devices.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/cudnn/attention_plan.h"
@@ -16,13 +18,31 @@ std::string device_name(int device) {
   return fmt::format("{}, sm_{}{}", properties.name, properties.major, properties.minor);
 }
 
+namespace {
+
+int ask(int device, cudaDeviceAttr attribute) {
+  int number = 0;
+  check(cudaDeviceGetAttribute(&number, attribute, device), "asking what a device can do");
+  return number;
+}
+
+}  // namespace
+
 int compute_capability(int device) {
-  const auto ask = [device](cudaDeviceAttr attribute) {
-    int number = 0;
-    check(cudaDeviceGetAttribute(&number, attribute, device), "asking what a device can do");
-    return number;
-  };
-  return 10 * ask(cudaDevAttrComputeCapabilityMajor) + ask(cudaDevAttrComputeCapabilityMinor);
+  return 10 * ask(device, cudaDevAttrComputeCapabilityMajor) + ask(device, cudaDevAttrComputeCapabilityMinor);
+}
+
+BlockLimits block_limits(int device) {
+  return {.multiprocessors = ask(device, cudaDevAttrMultiProcessorCount),
+          .threads = ask(device, cudaDevAttrMaxThreadsPerMultiProcessor),
+          .blocks = ask(device, cudaDevAttrMaxBlocksPerMultiprocessor),
+          .shared = ask(device, cudaDevAttrMaxSharedMemoryPerMultiprocessor),
+          .shared_of_block = ask(device, cudaDevAttrMaxSharedMemoryPerBlockOptin)};
+}
+
+int64_t BlockLimits::blocks_at_once(int threads_of_block, size_t shared_of_each) const {
+  const auto fit = static_cast<int>(static_cast<size_t>(shared) / shared_of_each);
+  return int64_t{multiprocessors} * std::max(1, std::min({blocks, threads / threads_of_block, fit}));
 }
 
 namespace {
