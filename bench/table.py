@@ -195,7 +195,7 @@ def fastest_peer(result, job):
 
 
 def program_of(peer):
-    return peer.get("program") or f"PyTorch {peer['torch'].split('+')[0]}, compiled"
+    return peer.get("program") or f"PyTorch {peer['torch'].split('+')[0]}" + (", compiled" if peer["compiled"] else "")
 
 
 DEVICES = "| model | | step, ms | tokens/s | GFLOP/s | MFU | GiB |\n" + "|---" * 7 + "|\n"

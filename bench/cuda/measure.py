@@ -14,6 +14,7 @@ from record import ROOT, Record, attempt
 from peers import measure_llmc, measure_pytorch
 from same_bits import compare_bits
 from smoke import smoke
+from translation import measure_translation
 
 # Windows of 1,024 tokens a step, and tokens of a micro-batch, that fit in 80 GB.
 SIZES = {"gpt2-124m": (32, 32768), "gpt2-350m": (64, 16384), "gpt2-774m": (32, 16384), "gpt2-1558m": (32, 8192)}
@@ -110,12 +111,7 @@ def measure_steps(record, weft, folder, model, variant=None):
     if record.result["simulated"] or variant is not None:
         command.append("--no-peak")
     if record.run(name, 90, command) is not None:
-        measured = json.loads(figures.read_text(encoding="utf-8"))
-        measured["runs"] = measured.pop("steps", [])
-        if variant is not None:
-            measured["variant"] = variant
-        record.result["gpu"]["steps"].append(measured)
-        record.save()
+        record.keep_steps(json.loads(figures.read_text(encoding="utf-8")), variant)
 
 
 def measure(record, weft, folder):
@@ -130,6 +126,8 @@ def measure(record, weft, folder):
             part()
     for model in others:
         measure_steps(record, weft, folder, model)
+    if not record.leaves_out("translation"):
+        measure_translation(record, weft, folder)
     if not record.leaves_out("sanitizer"):
         sanitize(record)
 

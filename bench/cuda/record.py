@@ -40,6 +40,12 @@ def machine():
             "devices": found["output"].strip().splitlines() if found["outcome"] == "passed" else []}
 
 
+def without_folders(words):
+    """A command as it is kept: files of this project by their path in it, others by their name, whatever their folder is."""
+    inside = (str(word).replace(f"{ROOT}/", "") for word in words)
+    return " ".join(word.rpartition("/")[2] if word.startswith("/") else word for word in inside)
+
+
 class Record:
     def __init__(self, options):
         self.options = options
@@ -47,7 +53,7 @@ class Record:
         self.end = time.monotonic() + options.budget
         self.file = ResultFile(pathlib.Path(options.out).stem, options.out, options.raw)
         self.result = {"name": pathlib.Path(options.out).stem, "date": datetime.datetime.now().isoformat(timespec="seconds"),
-                       "command": "bench/gpu.sh " + " ".join(sys.argv[1:]), "commit": options.commit, "machine": machine(),
+                       "command": without_folders(["bench/gpu.sh", *sys.argv[1:]]), "commit": options.commit, "machine": machine(),
                        "stages": [], "gpu": {"steps": [], "peers": []}}
         if options.resume:
             if not pathlib.Path(self.file.raw_path).exists():
@@ -76,7 +82,7 @@ class Record:
 
     def run(self, name, seconds, command, folder=None, **environment):
         """Its output, or nothing if it failed, was left out or had no time; either is on record."""
-        stage = {"stage": name, "command": " ".join(map(str, command)).replace(f"{ROOT}/", "")}
+        stage = {"stage": name, "command": without_folders(command)}
         left = self.left(seconds)
         if self.leaves_out(name):
             stage["outcome"] = "left out"
@@ -87,6 +93,28 @@ class Record:
         output = stage.pop("output", "")
         self.add(stage, output)
         return output if stage["outcome"] == "passed" else None
+
+    def run_pytorch(self, job, seconds, command):
+        """A peer of bench/peers, whose last line is its figures."""
+        stage, python = f"PyTorch {job}", self.options.python
+        if attempt([python, "-c", "import torch"], 60)["outcome"] != "passed":
+            self.add({"stage": stage, "outcome": "left out", "why": f"{python} cannot import torch"})
+            return
+        output = self.run(stage, seconds, [python, *command])
+        if output is not None:
+            self.keep_peer(job, json.loads(output.strip().splitlines()[-1]))
+
+    def keep_steps(self, measured, variant=None):
+        """What `weft bench --json` wrote."""
+        measured["runs"] = measured.pop("steps", [])
+        if variant is not None:
+            measured["variant"] = variant
+        self.result["gpu"]["steps"].append(measured)
+        self.save()
+
+    def keep_peer(self, job, measured):
+        self.result["gpu"]["peers"].append({"job": job, **measured})
+        self.save()
 
     def add(self, stage, output=""):
         """A stage's name, outcome, seconds and more; the end of its output is kept where it did not pass, all of it in

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transformer-Base on random tokens in sentences of drawn lengths, beside PyTorch's model of the same shape. Both learn
+their positions and norm last, and drop out after branches and inside the feed-forward layer."""
+
+import json
+import os
+import pathlib
+import random
+
+import cases  # of bench/cpu, to which record.py leads
+
+MODEL = "transformer-base"
+PAIRS, LONGEST = 60_000, 64
+VOCABULARY, BUDGET, DROPOUT = 37120, 25_000, 0.1
+STEPS, WARMUP = 40, 80  # there are 75 shapes of batches, each of which costs something once
+
+
+def write_lengths(path):
+    """Lengths of pairs, about 25 tokens each, the end included."""
+    draw = random.Random(7)
+    with open(path, "w", encoding="ascii") as out:
+        for _ in range(PAIRS):
+            target = min(LONGEST, max(4, int(draw.lognormvariate(3.2, 0.5))))
+            source = min(LONGEST, max(4, int(target * draw.uniform(0.8, 1.25))))
+            out.write(f"{source} {target}\n")
+
+
+def measure_translation(record, weft, folder):
+    lengths, figures = pathlib.Path(folder, "lengths.txt"), pathlib.Path(folder, f"{MODEL}.json")
+    write_lengths(lengths)
+    precision = record.options.precision
+    job = ["device=cuda", f"train.precision={precision}", "batch.token_count=padded", f"batch.tokens={BUDGET}",
+           "batch.micro_batch_tokens=0", "model.positions=learned", "model.final_norm=true", "model.dropout.embedding=0",
+           f"model.dropout.ffn={DROPOUT}", *record.options.set]
+    command = [weft, "bench", "--model", MODEL, "--vocabulary", VOCABULARY, "--lengths", lengths, "--steps", STEPS,
+               "--warmup", WARMUP, "--json", figures, "--operations", "--no-peak",
+               *(word for field in job for word in ("--set", field))]
+    if record.run(MODEL, 60, command) is not None:
+        record.keep_steps(json.loads(figures.read_text(encoding="utf-8")))
+    peer = [pathlib.Path(cases.PEERS, "translation_model.py"), lengths, "--layers", 6, "--width", 512,
+            "--ffn", 2048, "--heads", 8, "--vocabulary", VOCABULARY, "--budget", BUDGET, "--dropout", DROPOUT, "--steps", STEPS,
+            "--warmup", WARMUP, "--threads", os.cpu_count(), "--device", "cuda", "--precision", precision]
+    record.run_pytorch(MODEL, 90, peer)
