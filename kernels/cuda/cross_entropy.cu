@@ -130,7 +130,7 @@ class KeptRow {
 template <class T, bool kAligned>
 __device__ void work_on_row(const CrossEntropyArgs<T>& args, KeptRow<T, kAligned>& kept, int64_t r, int64_t next) {
   __shared__ float words[3][kThreads / kWarp];
-  __shared__ RowStats stats;  // of the first thread
+  __shared__ RowStats stats;  // the first thread keeps them here until it writes the losses
   const int32_t target = args.targets[r];
   RunningSum running;
   float total = 0;
