@@ -122,7 +122,11 @@ void CheckpointWriter::look_around() {
 void CheckpointWriter::write_part(const fs::path& directory, Clock::time_point began) {
   create_directories_durably(directory);
   CheckpointPart part(directory / part_name(world_.rank()), arrays_, [this] { look_around(); });
-  snapshot_->wait();
+  {
+    const HostSpan traced(context_.trace(), SpanKind::Save, "copy");
+    snapshot_->wait();
+  }
+  const HostSpan traced(context_.trace(), SpanKind::Save, "write");
   part_.copy_seconds = seconds_since(began);
   const auto copied = Clock::now();
   look_around();
@@ -186,6 +190,7 @@ void CheckpointWriter::begin_commit() {
 
 void CheckpointWriter::commit(std::vector<Part> parts) {
   const auto began = Clock::now();
+  const HostSpan traced(context_.trace(), SpanKind::Save, "commit");
   saved_ = {};
   std::vector<CheckpointFile> files;
   for (Part& part : parts) {

@@ -75,6 +75,11 @@ void check_products(const JobConfig& job, Problems& problems) {
                   "train.tf32: it applies to CUDA devices only; set it to false, or device to cuda");
   problems.add_if(!train.algorithms_file.empty() && train.algorithms == AlgorithmChoice::First,
                   "train.algorithms_file: there is nothing to keep with algorithms: first; set that to measured");
+  constexpr int64_t kMostTraced = 1000;
+  const std::vector<int64_t>& trace = train.trace;
+  problems.add_if(!trace.empty() && (trace.size() != 2 || trace[1] < trace[0] || trace[1] - trace[0] >= kMostTraced),
+                  "train.trace: it is [{}]; give the first and the last of at most {} steps: [10, 12]",
+                  fmt::join(trace, ", "), kMostTraced);
 }
 
 void check_graphs(const JobConfig& job, Problems& problems) {

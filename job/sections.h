@@ -85,6 +85,7 @@ struct TrainConfig {
   std::string init_from;
   std::vector<std::string> freeze;
   bool report = false;
+  std::vector<int64_t> trace;
 
   template <class Visitor>
   void fields(Visitor& v) {
@@ -160,6 +161,10 @@ struct TrainConfig {
     v.field("report", report,
             "Write report.html to the run directory at each evaluation and at the end: the page of `weft report`.",
             Affects::Nothing);
+    v.field("trace", trace,
+            "[first, last]: what every rank does during these steps, counted from 1, is written to "
+            "trace-FIRST-LAST.json in the run directory (docs/report.md), where Perfetto shows it. Empty: no steps.",
+            {Range{.min = 1, .max = 1e15}, Affects::Nothing});
   }
 
   ProductOptions products() const { return {.algorithms = algorithms, .tf32 = tf32}; }

@@ -11,6 +11,7 @@
 #include "kernels/ledger.h"
 #include "kernels/memory.h"
 #include "kernels/tensor.h"
+#include "kernels/trace.h"
 
 namespace weft {
 
@@ -60,6 +61,8 @@ class Context {
   // Whether each operation waits for its end and adds its seconds to the ledger (off by default).
   void time_operations(bool on) { timed_ = on; }
   bool timed() const { return timed_; }
+  // What this rank does when: off until it is started.
+  Trace& trace() { return trace_; }
   // `signal` is called at the end of every operation, and by code that works for a long time without one, such as a
   // checkpoint's writer. It must be cheap and callable from any thread. Set it before other threads start.
   void on_progress(std::function<void()> signal) { on_progress_ = std::move(signal); }
@@ -79,6 +82,7 @@ class Context {
   std::shared_ptr<MemoryPool> pool_;
   std::weak_ptr<MemoryPool> graph_pool_;  // shared by the graphs of this context
   Ledger ledger_;
+  Trace trace_{*this};
 };
 
 // The library of the CPU's matrix products with version and instruction set: "oneDNN 2.6.3 avx512_core_bf16".

@@ -4,6 +4,7 @@
 #include "kernels/device/devices.h"
 #include "kernels/device/ids.h"
 #include "kernels/device/queue.h"
+#include "kernels/device/queue_clock.h"
 #include "kernels/device/stopwatch.h"
 
 namespace weft {
@@ -19,6 +20,8 @@ std::vector<std::pair<int, int>> cuda_links() { return {}; }
 std::unique_ptr<DeviceQueue> make_device_queue(Context&) { throw InternalError("this build has no CUDA device"); }
 
 std::unique_ptr<DeviceStopwatch> make_device_stopwatch(Context&) { return nullptr; }
+
+std::unique_ptr<QueueClock> make_queue_clock(Context&) { return nullptr; }
 
 std::unique_ptr<Backend> make_cuda_backend(int) { throw InternalError("this build has no CUDA device"); }
 

@@ -25,8 +25,8 @@ inline constexpr auto kRankNumbers = std::to_array<std::string_view>({"busy_ms",
 
 // The other events that pages show; kMarks are marks in their plots.
 inline constexpr auto kMarks = std::to_array<std::string_view>({"start", "save", "save_failed", "skip", "roll_back"});
-inline constexpr auto kEvents =
-    std::to_array<std::string_view>({"start", "save", "save_failed", "skip", "roll_back", "eval", "generations"});
+inline constexpr auto kEvents = std::to_array<std::string_view>(
+    {"start", "save", "save_failed", "skip", "roll_back", "eval", "generations", "trace"});
 
 // A member that is a number; NaN for any other, or none.
 double member_number(const nlohmann::ordered_json& fields, const std::string& name);

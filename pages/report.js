@@ -110,6 +110,8 @@ function build() {
   if (drawsCurves && views.length > 0) page.append(controls());
   if (views.length === 0) page.append(make('p', 'note', 'No step has been logged yet.'));
   page.append(...plotSections());
+  const times = timeTables(runs);
+  if (times.length > 0) page.append(section('Where the time goes', ...times));
   const texts = generations(runs);
   if (texts.length > 0) page.append(section('Generations', ...texts));
   page.append(section('Events', events(runs)), section('Provenance', provenance(runs)));

@@ -16,9 +16,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // What bounds a page whatever a log holds: the number of marks of a kind, attempts, rows of provenance, scores, steps
-// with generations and texts of a step; bytes of a text, of what an event says, and of a name.
+// with generations and texts of a step, traced stretches and the rows of each; bytes of a text, of what an event says,
+// and of a name.
 constexpr size_t kMostMarks = 1000, kMostAttempts = 1000, kMostProvenance = 400, kMostScores = 16;
 constexpr size_t kMostGenerations = 40, kMostTexts = 24;
+constexpr size_t kMostTraces = 4, kMostTimes = 200;
 constexpr size_t kMostText = 800, kMostDetails = 300, kMostWord = 200;
 
 // A whole number without a fraction, as the log has it; null if it is not finite.
@@ -228,6 +230,56 @@ Json generations_json(const RunHistory& history) {
   return generations;
 }
 
+// Numbers of a list, of which a line may have fewer, or others.
+Json numbers_json(const Json& fields, const char* name, size_t count) {
+  Json numbers = Json::array();
+  const auto list = fields.find(name);
+  for (size_t i = 0; i < count; ++i) {
+    const bool there = list != fields.end() && list->is_array() && i < list->size() && (*list)[i].is_number();
+    numbers.push_back(there ? number_json((*list)[i].get<double>()) : Json(0));
+  }
+  return numbers;
+}
+
+std::string member_page_text(const Json& fields, const char* name) {
+  const auto at = fields.find(name);
+  return at == fields.end() ? "" : text_of(*at);
+}
+
+Json rows_json(const Json& fields) {
+  Json rows = Json::array();
+  const auto list = fields.find("rows");
+  if (list == fields.end() || !list->is_array()) return rows;
+  for (const Json& row : *list) {
+    if (rows.size() >= kMostTimes) break;
+    if (!row.is_object()) continue;
+    rows.push_back({{"kind", member_page_text(row, "kind")},
+                    {"what", member_page_text(row, "what")},
+                    {"calls", number_json(member_number(row, "calls"))},
+                    {"ms", numbers_json(row, "ms", 3)},
+                    {"flops", number_json(member_number(row, "flops"))},
+                    {"bytes_per_second", number_json(member_number(row, "bytes_per_second"))}});
+  }
+  return rows;
+}
+
+// The latest stretches of steps that were traced.
+Json traces_json(const RunHistory& history) {
+  Json traces = Json::array();
+  const auto& lines = history.events("trace");
+  for (size_t i = lines.size() - std::min(lines.size(), kMostTraces); i < lines.size(); ++i) {
+    const Json& fields = lines[i].fields;
+    traces.push_back({{"first", number_json(member_number(fields, "first"))},
+                      {"step", lines[i].step},
+                      {"file", member_page_text(fields, "file")},
+                      {"ranks", number_json(member_number(fields, "ranks"))},
+                      {"clock_error_ms", number_json(member_number(fields, "clock_error_ms"))},
+                      {"step_ms", numbers_json(fields, "step_ms", 3)},
+                      {"rows", rows_json(fields)}});
+  }
+  return traces;
+}
+
 // Each leaf as a row [dotted name, text].
 void flatten(const std::string& name, const Json& value, Json& rows) {
   if (rows.size() >= kMostProvenance) return;
@@ -251,7 +303,7 @@ Json run_json(const RunHistory& history, const std::string& name, size_t bins) {
       {"train", train_json(history, bins)},    {"eval", evaluations_json(history, bins)},
       {"counts", counts_json(history)},        {"marks", marks_json(history)},
       {"attempts", attempts_json(history)},    {"generations", generations_json(history)},
-      {"provenance", std::move(provenance)},
+      {"traces", traces_json(history)},        {"provenance", std::move(provenance)},
   };
 }
 

@@ -120,4 +120,20 @@ std::vector<std::string> gather_texts(Communicator& axis, const std::string& min
   return texts;
 }
 
+std::vector<std::string> gather_on_rank0(Communicator& axis, const std::string& mine) {
+  const double length = static_cast<double>(mine.size());
+  const double longest = axis.all_reduce_host(length, ReduceOp::Max);
+  // The hosts' plane moves doubles, as they are: a text is packed into as many as the longest needs, behind its length.
+  const size_t doubles = 1 + (static_cast<size_t>(longest) + sizeof(double) - 1) / sizeof(double);
+  std::vector<double> packed(doubles);
+  packed[0] = length;
+  std::ranges::copy(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(packed).subspan(1)).begin());
+  const std::vector<double> all = axis.gather_host(packed);
+  std::vector<std::string> texts;
+  for (size_t begin = 0; begin < all.size(); begin += doubles) {
+    texts.emplace_back(reinterpret_cast<const char*>(&all[begin + 1]), static_cast<size_t>(all[begin]));
+  }
+  return texts;
+}
+
 }  // namespace weft

@@ -24,4 +24,8 @@ std::string first_text(Communicator& world, const std::string& mine);
 // for a few texts at the end of a piece of work, not for every step.
 std::vector<std::string> gather_texts(Communicator& axis, const std::string& mine);
 
+// Returns the texts of all ranks (any bytes), in rank order, on rank 0; nothing on the others. For large texts: rank 0
+// holds as many bytes as the longest has, for each rank. Collective.
+std::vector<std::string> gather_on_rank0(Communicator& axis, const std::string& mine);
+
 }  // namespace weft

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallel/communicator.h"
 
+#include <algorithm>
 #include <chrono>
+#include <optional>
 #include <span>
+#include <utility>
 
 #include "base/clock.h"
+#include "kernels/trace.h"
 #include "parallel/watch/heartbeat.h"
 
 namespace weft {
@@ -59,7 +63,7 @@ Traffic::Entry Traffic::total() const {
 
 void CollectiveWork::wait() {
   if (!communicator_) return finish();
-  communicator_->timed_wait(collective_, number_, [this] { finish(); });
+  communicator_->finish(*this);
 }
 
 template <class Block>
@@ -69,6 +73,30 @@ void Communicator::timed_wait(Collective collective, int64_t number, Block&& blo
   block();
   if (heartbeat_) heartbeat_->go_on();
   traffic_[collective].wait_seconds += seconds_since(start);
+}
+
+int64_t Communicator::mark() const { return trace_ && size_ > 1 ? trace_->mark() : Trace::kNone; }
+
+void Communicator::finish(CollectiveWork& work) {
+  const int64_t waited = mark();
+  timed_wait(work.collective_, work.number_, [&work] { work.finish(); });
+  const int64_t began = std::exchange(work.began_, Trace::kNone);
+  if (waited == Trace::kNone || began == Trace::kNone) return;
+  const int64_t end = trace_->mark();
+  const std::string& name = ledger_names_[static_cast<size_t>(work.collective_)];
+  const std::string what = work.use_.what ? fmt::format("{}, {}{}", name, work.use_.what,
+                                                        work.use_.index < 0 ? "" : fmt::format(" {}", work.use_.index))
+                                          : name;
+  const auto bytes = static_cast<double>(std::max(work.tensors_[0].bytes(), work.tensors_[1].bytes()));
+  trace_->add(SpanKind::Collective, what, began, end, {.bytes = bytes});
+  trace_->add(SpanKind::Wait, what, waited, end, {.bytes = bytes});
+}
+
+template <class Block>
+void Communicator::wait_for_hosts(Collective collective, size_t bytes, Block&& block) {
+  std::optional<HostSpan> span;
+  if (trace_ && size_ > 1) span.emplace(*trace_, SpanKind::Control, ledger_names_[static_cast<size_t>(collective)]);
+  timed_wait(collective, begin(collective, static_cast<int64_t>(bytes)), block);
 }
 
 Communicator::Communicator(MeshAxis axis, int rank, int size, std::unique_ptr<HostPlane> host)
@@ -107,9 +135,14 @@ void Communicator::beat_on(Heartbeat& heartbeat) {
   if (auto count = count_of_done()) heartbeat.device().watch(axis_, std::move(count));
 }
 
-std::unique_ptr<CollectiveWork> Communicator::numbered(std::unique_ptr<CollectiveWork> pending, Collective collective,
-                                                       int64_t number, const Tensor& in, const Tensor& out) {
+template <class Start>
+std::unique_ptr<CollectiveWork> Communicator::numbered(Start&& start, Collective collective, int64_t number,
+                                                       const Tensor& in, const Tensor& out, CollectiveUse use) {
+  const int64_t began = mark();
+  std::unique_ptr<CollectiveWork> pending = start();
+  pending->began_ = began;
   pending->communicator_ = this, pending->collective_ = collective, pending->number_ = number;
+  pending->use_ = use;
   pending->tensors_ = {in, out};
   return pending;
 }
@@ -123,7 +156,7 @@ std::unique_ptr<CollectiveWork> Communicator::start_all_reduce(const Tensor& t, 
   require<InternalError>(t.dtype() != DType::BF16, "all_reduce over {}: bf16 is not reduced; reduce in fp32",
                          name(axis_));
   const int64_t number = begin_over_tensors(Collective::AllReduce, static_cast<int64_t>(t.bytes()), use);
-  return numbered(do_all_reduce(t, op), Collective::AllReduce, number, t, t);
+  return numbered([&] { return do_all_reduce(t, op); }, Collective::AllReduce, number, t, t, use);
 }
 
 std::unique_ptr<CollectiveWork> Communicator::start_reduce_scatter(const Tensor& in, const Tensor& out,
@@ -132,13 +165,13 @@ std::unique_ptr<CollectiveWork> Communicator::start_reduce_scatter(const Tensor&
                          name(axis_));
   fit(Collective::ReduceScatter, in.elements(), out.elements() * size_, in, out);
   const int64_t number = begin_over_tensors(Collective::ReduceScatter, static_cast<int64_t>(in.bytes()), use);
-  return numbered(do_reduce_scatter(in, out), Collective::ReduceScatter, number, in, out);
+  return numbered([&] { return do_reduce_scatter(in, out); }, Collective::ReduceScatter, number, in, out, use);
 }
 
 std::unique_ptr<CollectiveWork> Communicator::start_all_gather(const Tensor& in, const Tensor& out, CollectiveUse use) {
   fit(Collective::AllGather, in.elements() * size_, out.elements(), in, out);
   const int64_t number = begin_over_tensors(Collective::AllGather, static_cast<int64_t>(out.bytes()), use);
-  return numbered(do_all_gather(in, out), Collective::AllGather, number, in, out);
+  return numbered([&] { return do_all_gather(in, out); }, Collective::AllGather, number, in, out, use);
 }
 
 std::unique_ptr<CollectiveWork> Communicator::start_all_to_all(const Tensor& in, const Tensor& out, CollectiveUse use) {
@@ -146,22 +179,21 @@ std::unique_ptr<CollectiveWork> Communicator::start_all_to_all(const Tensor& in,
   require<InternalError>(in.elements() % size_ == 0 && (in.meta() || in.bytes() == 0 || in.place() != out.place()),
                          "all_to_all over {}: {} in pieces for {} ranks, to memory of its own", name(axis_), in, size_);
   const int64_t number = begin_over_tensors(Collective::AllToAll, static_cast<int64_t>(in.bytes()), use);
-  return numbered(do_all_to_all(in, out), Collective::AllToAll, number, in, out);
+  return numbered([&] { return do_all_to_all(in, out); }, Collective::AllToAll, number, in, out, use);
 }
 
 void Communicator::broadcast(const Tensor& t, int root) {
   require<InternalError>(root >= 0 && root < size_, "broadcast over {}: no rank {} of {}", name(axis_), root, size_);
   const int64_t number = begin_over_tensors(Collective::Broadcast, static_cast<int64_t>(t.bytes()), {});
-  numbered(do_broadcast(t, root), Collective::Broadcast, number, t, t)->wait();
+  numbered([&] { return do_broadcast(t, root); }, Collective::Broadcast, number, t, t, {})->wait();
 }
 
 void Communicator::barrier() {
-  timed_wait(Collective::Barrier, begin(Collective::Barrier, 0), [this] { host_->barrier(); });
+  wait_for_hosts(Collective::Barrier, 0, [this] { host_->barrier(); });
 }
 
 void Communicator::all_reduce_host(std::span<double> values, ReduceOp op) {
-  timed_wait(Collective::AllReduce, begin(Collective::AllReduce, static_cast<int64_t>(values.size_bytes())),
-             [&] { host_->all_reduce(values, op); });
+  wait_for_hosts(Collective::AllReduce, values.size_bytes(), [&] { host_->all_reduce(values, op); });
 }
 
 double Communicator::all_reduce_host(double value, ReduceOp op) {
@@ -172,15 +204,14 @@ double Communicator::all_reduce_host(double value, ReduceOp op) {
 // A gather counts as an all-gather, although only rank 0 gets the result.
 std::vector<double> Communicator::gather_host(std::span<const double> mine) {
   std::vector<double> all(rank_ == 0 ? mine.size() * static_cast<size_t>(size_) : 0);
-  timed_wait(Collective::AllGather, begin(Collective::AllGather, static_cast<int64_t>(mine.size_bytes()) * size_),
-             [&] { host_->gather(mine, all); });
+  wait_for_hosts(Collective::AllGather, mine.size_bytes() * static_cast<size_t>(size_),
+                 [&] { host_->gather(mine, all); });
   return all;
 }
 
 std::string Communicator::broadcast_text(const std::string& text, int root) {
   const auto broadcast = [&](std::span<std::byte> bytes) {
-    timed_wait(Collective::Broadcast, begin(Collective::Broadcast, static_cast<int64_t>(bytes.size())),
-               [&] { host_->broadcast(bytes, root); });
+    wait_for_hosts(Collective::Broadcast, bytes.size(), [&] { host_->broadcast(bytes, root); });
   };
   auto length = static_cast<int64_t>(text.size());
   broadcast(std::as_writable_bytes(std::span(&length, 1)));

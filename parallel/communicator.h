@@ -51,6 +51,7 @@ class Traffic {
 
 class Communicator;
 class Heartbeat;
+class Trace;  // kernels/trace.h
 
 // An entry of a log of collectives over tensors; the log has the entries in the order of the calls.
 struct CalledCollective {
@@ -77,6 +78,8 @@ class CollectiveWork {
   Communicator* communicator_ = nullptr;
   Collective collective_ = Collective::Barrier;
   int64_t number_ = 0;
+  CollectiveUse use_;
+  int64_t began_ = -1;             // a mark of the trace; -1: not traced, or waited for already
   std::array<Tensor, 2> tensors_;  // input and output, kept alive
 };
 
@@ -130,6 +133,8 @@ class Communicator {
   void log_into(CollectiveLog* log) { log_ = log; }
   // For a device that queues a captured graph again: each collective in the log counts and beats as if it were called.
   static void queued_again(const CollectiveLog& log);
+  // Every further collective is recorded in a trace while that is on; the trace must outlive this object.
+  void trace_into(Trace& trace) { trace_ = &trace; }
   // Every further collective beats on `heartbeat`, which must outlive this object.
   void beat_on(Heartbeat& heartbeat);
 
@@ -148,10 +153,16 @@ class Communicator {
   // Counts a collective and returns its number on the axis.
   int64_t begin(Collective collective, int64_t bytes);
   int64_t begin_over_tensors(Collective collective, int64_t bytes, CollectiveUse use);
-  std::unique_ptr<CollectiveWork> numbered(std::unique_ptr<CollectiveWork> pending, Collective collective,
-                                           int64_t number, const Tensor& in, const Tensor& out);
+  template <class Start>
+  std::unique_ptr<CollectiveWork> numbered(Start&& start, Collective collective, int64_t number, const Tensor& in,
+                                           const Tensor& out, CollectiveUse use);
+  int64_t mark() const;  // a mark of the trace; kNone for one rank alone, which waits for nobody
+  void finish(CollectiveWork& work);
   template <class Block>
   void timed_wait(Collective collective, int64_t number, Block&& block);
+  // A collective of the hosts, which they wait for at once.
+  template <class Block>
+  void wait_for_hosts(Collective collective, size_t bytes, Block&& block);
   void fit(Collective collective, int64_t a, int64_t b, const Tensor& in, const Tensor& out) const;
 
   MeshAxis axis_;
@@ -159,6 +170,7 @@ class Communicator {
   std::unique_ptr<HostPlane> host_;
   std::array<std::string, kCollectives> ledger_names_;  // "dp.all_reduce"
   Ledger* ledger_ = nullptr;
+  Trace* trace_ = nullptr;
   Heartbeat* heartbeat_ = nullptr;
   Traffic traffic_;
   CollectiveLog* log_ = nullptr;

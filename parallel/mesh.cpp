@@ -36,6 +36,10 @@ void Mesh::log_into(CollectiveLog* log) const {
   for (const auto& axis : axes_) axis->log_into(log);
 }
 
+void Mesh::trace_into(Trace& trace) const {
+  for (const auto& axis : axes_) axis->trace_into(trace);
+}
+
 double Mesh::waited_seconds() const {
   double sum = 0;
   for (const auto& axis : axes_) sum += axis->traffic().total().wait_seconds;

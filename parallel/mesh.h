@@ -47,6 +47,7 @@ class Mesh {
   Heartbeat& heartbeat() const { return *heartbeat_; }
   void progress();
   void log_into(CollectiveLog* log) const;  // Communicator::log_into() on every axis
+  void trace_into(Trace& trace) const;      // Communicator::trace_into() on every axis
   // Null unless the ranks compute on devices of their own.
   void set_device_plane(std::shared_ptr<DevicePlane> plane) { device_plane_ = std::move(plane); }
   const std::shared_ptr<DevicePlane>& device_plane() const { return device_plane_; }

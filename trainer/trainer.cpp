@@ -53,6 +53,7 @@ Trainer::Trainer(Context& context, Mesh& mesh, const JobConfig& job, RunOrigin o
              {.job = to_yaml(job),
               .provenance = run_provenance(origin_, *data_.train),
               .attachments = tokenizer_attachments(*data_.source_tokenizer, *data_.target_tokenizer)}),
+      trace_(job, context, mesh, directory_, reporter_),
       algorithms_file_(job, context, mesh.world()) {
   if (data_.valid) validation_ = std::make_unique<Validation>(job, data_, setup_);
   check_prompts(job, *data_.source_tokenizer, *data_.target_tokenizer);
@@ -193,6 +194,7 @@ void Trainer::train(const StepObserver& after_step) {
   if (state_.evaluation_left) evaluate();
   try {
     while (!run_steps(after_step)) roll_back();
+    trace_.end();
   } catch (const DivergenceError&) {
     keep_last_save();
     throw;
@@ -205,6 +207,7 @@ void Trainer::train(const StepObserver& after_step) {
   reporter_.then(signals_.logged);
   const Heartbeat::Scope storing(mesh_.heartbeat(), RunPhase::Storage);
   reporter_.finish();
+  trace_.finish();
   algorithms_file_.finish();
 }
 
@@ -220,6 +223,7 @@ void Trainer::keep_last_save() {
 std::optional<StepBatches> Trainer::next_of(Loader& loader) {
   if (loader.ready()) return loader.next();
   const Heartbeat::Scope storing(mesh_.heartbeat(), RunPhase::Storage);
+  const HostSpan waiting(setup_.context().trace(), SpanKind::Data, "the next step's tokens");
   return loader.next();
 }
 
@@ -238,11 +242,13 @@ bool Trainer::run_steps(const StepObserver& after_step) {
 bool Trainer::run_steps_of(Loader& loader, const StepObserver& after_step) {
   while (!end_.reached(state_) && !stop_) {
     const double before = loader.waited_seconds();
+    trace_.before(state_.step + 1);
     const auto batches = next_of(loader);
     train_step(*batches, loader.ready(), loader.waited_seconds() - before);
     if (must_roll_back()) return false;
     if (after_step) after_step(state_.step);
     do_what_is_due();
+    trace_.after(state_.step);
     if (must_roll_back()) return false;
   }
   weights_are_finite_ = stop_ || finite_weights(setup_.parameters());
@@ -266,6 +272,7 @@ void Trainer::do_what_is_due() {
 
 void Trainer::train_step(const StepBatches& batches, const StepBatches* next, double data_seconds) {
   const auto began = std::chrono::steady_clock::now();
+  const QueueSpan traced(setup_.context(), SpanKind::Phase, "step", state_.step + 1);
   StepState step;
   step.learning_rate = learning_rate(job_.schedule, state_.step, end_.max_steps);
   step.dropout_key = dropout_key(job_.seed, state_.step);
@@ -369,6 +376,7 @@ bool Trainer::save_due() const {
 void Trainer::evaluate() {
   if (!validation_) return;
   const Heartbeat::Scope evaluating(mesh_.heartbeat(), RunPhase::Evaluate);
+  const QueueSpan traced(setup_.context(), SpanKind::Phase, "evaluation");
   const auto report = validation_->measure([this] { return agree_to_stop(); });
   state_.evaluation_left = !report.has_value();
   if (!report) return;
@@ -387,6 +395,7 @@ void Trainer::report_sources() {
 // The constructor has refused prompts that cannot be encoded (check_prompts).
 void Trainer::print_generations() {
   const Heartbeat::Scope generating(mesh_.heartbeat(), RunPhase::Evaluate);
+  const QueueSpan traced(setup_.context(), SpanKind::Phase, "generations");
   generate_from_prompts(
       {setup_.model(), job_, *data_.source_tokenizer, *data_.target_tokenizer}, [this] { return agree_to_stop(); },
       [this](const Generation& generation) { reporter_.generated(state_, generation); });

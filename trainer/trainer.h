@@ -13,6 +13,7 @@
 #include "trainer/run/run_directory.h"
 #include "trainer/run/saves.h"
 #include "trainer/run/time_limit.h"
+#include "trainer/run/trace/step_trace.h"
 #include "trainer/run/validation.h"
 #include "trainer/step/agreed_algorithms.h"
 #include "trainer/step/training_setup.h"
@@ -102,6 +103,7 @@ class Trainer {
   Reporter reporter_;
   RunState state_;
   Saves saves_;
+  StepTrace trace_;
   AlgorithmsFile algorithms_file_;
   bool failure_told_ = false;       // signals_.failed was called
   bool stop_ = false;               // some rank was asked to stop

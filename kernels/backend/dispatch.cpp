@@ -5,11 +5,16 @@
 
 namespace weft {
 
-CostScope::CostScope(Context& context, const Cost& cost) : context_(context), cost_(cost) {
+CostScope::CostScope(Context& context, const Cost& cost)
+    : context_(context), cost_(cost), begin_(context.trace().mark()) {
   if (context_.timed()) start_ = std::chrono::steady_clock::now();
 }
 
 CostScope::~CostScope() {
+  if (begin_ != Trace::kNone) {
+    Trace& trace = context_.trace();
+    trace.add(SpanKind::Operation, cost_.operation, begin_, trace.mark(), {.bytes = cost_.bytes, .flops = cost_.flops});
+  }
   double seconds = 0;
   if (context_.timed()) {
     context_.finish();

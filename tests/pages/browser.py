@@ -26,9 +26,11 @@ except ImportError as error:
 HOSTILE = "</script><img src=x onerror=\"document.title='taken'\"><!-- \u202e"
 
 
-def started():
+def started(but=()):
+    """Without a network, but for these hosts."""
+    rules = ",".join(["MAP * ~NOTFOUND", *(f"EXCLUDE {host}" for host in but)])
     options = Options()
-    for argument in ("--headless=new", "--no-sandbox", "--hide-scrollbars", "--host-resolver-rules=MAP * ~NOTFOUND",
+    for argument in ("--headless=new", "--no-sandbox", "--hide-scrollbars", f"--host-resolver-rules={rules}",
                      "--disable-dev-shm-usage"):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})

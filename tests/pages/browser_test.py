@@ -40,6 +40,10 @@ def write_run(folder, width, attempts=2):
                  busy_ms=[170, 180, 190], data_wait_ms=[0, 0.1, 0.2], comm_wait_ms=[5, 10, 20])
             if step % 50 == 0:
                 line("eval", step, 2 * step + 1500 * attempt, loss=loss + 0.1, bleu=step / 10, bleu_signature="x")
+                line("trace", step, 2 * step + 1500 * attempt, first=step - 2, file=f"trace-{step - 2}-{step}.json", ranks=2,
+                     clock_error_ms=0.01, step_ms=[190, 200, 210],
+                     rows=[{"kind": "operation", "what": "matmul", "calls": 10, "ms": [90, 100, 110], "flops": 2e12},
+                           {"kind": "wait", "what": HOSTILE, "calls": 1, "ms": [0, 50, 60], "bytes_per_second": 3e9}])
                 line("save", step, 2 * step + 1500 * attempt, path=HOSTILE)
                 line("generations", step, 2 * step + 1500 * attempt,
                      generations=[{"temperature": 0.7, "prompt": HOSTILE, "text": HOSTILE}])
@@ -74,6 +78,15 @@ def check_hover(page):
         row = next((row for row in rows if row[0] == place.removeprefix("step ")), None)
         check(row is not None and row[3] == told[0], f"the legend says {told} at {place!r}, the table {row}")
         page.run("document.querySelector('#plot-loss details').open = false")
+
+
+# The last four traces, each with a share of its step for every row.
+def check_times(page):
+    rows = page.run("return [...document.querySelectorAll('.times tbody tr')].map((row) => "
+                    "[...row.children].map((cell) => cell.textContent))")
+    check(len(rows) == 8 and rows[0] == ["matmul", "computes", "50 %", "100 ms", "90 ms to 110 ms", "10", "2 TFLOP/s"],
+          f"the table of times is {rows}")
+    check(rows[1][2:4] == ["25 %", "50 ms"], f"a wait is {rows[1]}")
 
 
 def check_hiding(page):
@@ -147,6 +160,7 @@ def main():
         one = Page(browser, scratch / "one" / "report.html", keep=keep)
         check_plots(one)
         check_hostile(one)
+        check_times(one)
         check_hover(one)
         check_hiding(one)
         one.picture("one")

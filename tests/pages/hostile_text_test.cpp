@@ -52,6 +52,7 @@ TEST(Report, HostileTextIsNeverMarkup) {
   run.add("eval", 1, {{"loss", 1.0}, {kHostile, 2.0}, {kHostile + "_signature", kHostile}});
   run.add("generations", 1,
           {{"generations", {{{"temperature", kHostile}, {"prompt", kHostile}, {"text", kHostile}}, 7}}});
+  run.add("trace", 1, {{"file", kHostile}, {"rows", {{{"kind", kHostile}, {"what", kHostile}, {"ms", kHostile}}}}});
   run.add("save", 1, {{"path", kHostile}});
   run.add("save_failed", 1, {{kHostile, kHostile}});
   run.write("job.yaml", "name: '</script>'\nmodel:\n  width: 1\n");

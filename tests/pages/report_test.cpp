@@ -56,6 +56,33 @@ TEST(Report, BlocksHoldWhatTheLogSays) {
   EXPECT_EQ(told["generations"][0]["texts"][0]["text"], "the boat");
 }
 
+// Of traced stretches, the last four; of their numbers, what is one.
+TEST(Report, TracesAreInItAsFarAsTheyCanBeRead) {
+  const Scratch scratch;
+  LoggedRun run(scratch);
+  run.begin_attempt(0, 0);
+  for (int64_t step = 1; step < 7; ++step) {
+    const Json matmul = {{"kind", "operation"}, {"what", "matmul"}, {"calls", 2.5}, {"ms", {1, 2, 3}}, {"flops", 1e9}};
+    const Json broken = {{"kind", 7}, {"ms", {"x", 4}}};
+    run.add("trace", step,
+            {{"first", step},
+             {"file", fmt::format("trace-{}.json", step)},
+             {"ranks", 2},
+             {"step_ms", "none"},
+             {"rows", {matmul, broken, 3}}});
+  }
+  const Json traces = block(report_page({run.written()}), "run-0")["traces"];
+  ASSERT_EQ(traces.size(), 4u);
+  EXPECT_EQ(traces[0]["first"], 3);
+  EXPECT_EQ(traces[3]["file"], "trace-6.json");
+  EXPECT_EQ(traces[3]["step_ms"], Json({0, 0, 0}));
+  ASSERT_EQ(traces[3]["rows"].size(), 2u);
+  EXPECT_EQ(traces[3]["rows"][0]["ms"], Json({1, 2, 3}));
+  EXPECT_EQ(traces[3]["rows"][0]["calls"], 2.5);
+  EXPECT_EQ(traces[3]["rows"][1]["kind"], "7");
+  EXPECT_EQ(traces[3]["rows"][1]["ms"], Json({0, 4, 0}));
+}
+
 TEST(Report, SupersededLinesAreLeftOut) {
   const Scratch scratch;
   LoggedRun run(scratch);

@@ -84,5 +84,14 @@ TEST(Agree, TheFirstTextIsTheLowestRanks) {
   });
 }
 
+TEST(GatherOnRank0, BringsTextsOfAnyBytesAndLengths) {
+  const std::vector<std::string> texts = {std::string("a\0\xff", 3), "", std::string(100'003, 'x')};
+  on_three_ranks([&](Communicator& world, int rank) {
+    const std::vector<std::string> got = gather_on_rank0(world, texts[static_cast<size_t>(rank)]);
+    EXPECT_EQ(got, rank == 0 ? texts : std::vector<std::string>());
+    EXPECT_EQ(gather_on_rank0(world, "").size(), rank == 0 ? 3u : 0u);
+  });
+}
+
 }  // namespace
 }  // namespace weft

@@ -229,4 +229,13 @@ void Reporter::save_failed(int64_t step, const DataError& error) {
   write("save_failed", step, {{"error", error.what()}});
 }
 
+void Reporter::traced(int64_t step, const Json& fields) {
+  clear();
+  const auto first = fields["first"].get<int64_t>();
+  log_info("{} traced in {}: https://ui.perfetto.dev shows it, and weft report where the time went",
+           first == step ? fmt::format("step {} is", step) : fmt::format("steps {} to {} are", first, step),
+           fields["file"].get<std::string>());
+  write("trace", step, fields);
+}
+
 }  // namespace weft

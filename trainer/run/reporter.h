@@ -44,6 +44,8 @@ class Reporter {
   // `stall_seconds`: how long the save has kept the run waiting.
   void saved(int64_t step, const SavedCheckpoint& saved, double stall_seconds);
   void save_failed(int64_t step, const DataError& error);
+  // `fields`: what StepTrace says of the steps that end with this one.
+  void traced(int64_t step, const nlohmann::ordered_json& fields);
   // Ends the line that the console rewrites in place, so that another one can be printed.
   void clear() { progress_.clear(); }
   // Calls `work` on rank 0, on a thread of its own, once the lines so far are written. It must be quick, and not throw.

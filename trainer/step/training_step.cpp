@@ -140,9 +140,15 @@ StepCounts TrainingStep::accumulate_gradients(const MicroBatches& batches, const
     const size_t held = context.memory().use().lent;
     Tape tape(context, Tape::Mode::Record, &buckets_);
     ForwardContext forward{.tape = tape, .step = state, .recompute = options_.recompute};
-    model_.loss(forward, micro, options_.label_smoothing, loss);
+    {
+      const QueueSpan traced(context, SpanKind::Phase, "forward of micro-batch", static_cast<int64_t>(i));
+      model_.loss(forward, micro, options_.label_smoothing, loss);
+    }
     counts.activation_bytes = std::max(counts.activation_bytes, context.memory().use().lent - held);
-    tape.backward();
+    {
+      const QueueSpan traced(context, SpanKind::Phase, "backward of micro-batch", static_cast<int64_t>(i));
+      tape.backward();
+    }
     batches.end();
     waiting([&] { buckets_.end_micro_batch(); });
     counts.tokens += (micro.source ? micro.source->count() : 0) + micro.input->count();
@@ -198,7 +204,7 @@ StepReport TrainingStep::report(const StepBatches& batches, const StepState& sta
 StepReport TrainingStep::compute(const StepBatches& batches, const StepState& state, Timer& timer, double data_seconds,
                                  const StepRequests& requests, const StepBatches* next) {
   // take() notes the shape even if this rank times its operations: all ranks' graphs must be given the same shapes.
-  const bool replayed = graphs_ && graphs_->take(batches.shape) && !model_.context().timed();
+  const bool replayed = graphs_ && graphs_->take(batches.shape) && !watched();
   const StepCounts counts = replayed ? run_as_graph(batches, state, next) : run_eagerly(batches, state, next);
   const Time before_reduce = timer.read();
   timer.restart();
@@ -239,14 +245,18 @@ StepReport TrainingStep::run(const StepBatches& batches, StepState state, int64_
 // device's wait is read with the next step.
 double TrainingStep::await_copies() {
   const auto began = std::chrono::steady_clock::now();
+  const QueueSpan traced(model_.context(), SpanKind::Wait, "copies of a save under way");
   if (copies_) copies_->start();
   await_snapshots(model_.context());
   if (copies_) copies_->stop();
   return copies_ ? 0 : seconds_since(began);
 }
 
+bool TrainingStep::watched() const { return model_.context().timed() || model_.context().trace().on(); }
+
 void TrainingStep::update(const StepState& state) {
-  if (!graphs_ || model_.context().timed()) return optimizer_.update(state);
+  const QueueSpan traced(model_.context(), SpanKind::Phase, "update");
+  if (!graphs_ || watched()) return optimizer_.update(state);
   graphs_->update(state, [this](const StepState& mirrored) { optimizer_.update(mirrored); });
 }
 

@@ -91,6 +91,7 @@ class TrainingStep {
   // Queues forward, backward and reductions of all micro-batches.
   StepCounts accumulate_gradients(const MicroBatches& batches, const StepState& state);
   double await_copies();
+  bool watched() const;  // whether someone asks for the time of each operation, which no graph tells
   void update(const StepState& state);
 
   // A micro-batch that is uploaded to the device while earlier micro-batches compute.

@@ -3,7 +3,6 @@
 
 #include "kernels/context.h"
 #include "kernels/cuda/cuda_backend.h"
-#include "kernels/cuda/runtime/errors.h"
 #include "kernels/device/stopwatch.h"
 
 namespace weft {
@@ -15,11 +14,11 @@ class StreamStopwatch : public DeviceStopwatch {
   explicit StreamStopwatch(const Stream& stream) : stream_(stream) {}
 
   void start() override {
-    if (captured()) return;
+    if (stream_.capturing()) return;  // such a mark would belong to the graph, and could not be timed
     stretches_.push_back({mark(), nullptr});
   }
   void stop() override {
-    if (!captured()) stretches_.back().end = mark();
+    if (!stream_.capturing()) stretches_.back().end = mark();
   }
   void reset() override { stretches_.clear(); }
   double take() override {
@@ -37,12 +36,6 @@ class StreamStopwatch : public DeviceStopwatch {
     auto made = std::make_unique<Event>(stream_.device(), Event::Kind::Time);
     stream_.record(*made);
     return made;
-  }
-  // A mark recorded during a capture belongs to the graph and cannot be timed.
-  bool captured() const {
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    check(cudaStreamIsCapturing(stream_.get(), &status), "asking whether a stream is captured");
-    return status != cudaStreamCaptureStatusNone;
   }
 
   const Stream& stream_;

@@ -177,6 +177,34 @@ Said run_with(const Scratch& scratch, bool graphs) {
   return said;
 }
 
+// Nothing tells the time of what is within a graph, so traced steps are queued operation by operation.
+TEST(CudaGraphRun, TracedStepsHaveTheirOperations) {
+  const Scratch scratch;
+  const auto losses = [&](const std::string& name, const std::vector<int64_t>& trace) {
+    SmallRun run(scratch, name);
+    run.job().train.graphs = true;
+    run.job().train.trace = trace;
+    Context context({DeviceKind::Cuda, 0});
+    run.train_on(context);
+    std::vector<double> all;
+    for (const auto& line : read_metrics(run.directory(), "train")) all.push_back(line["loss"]);
+    return all;
+  };
+  EXPECT_EQ(losses("plain", {}), losses("traced", {4, 5}));
+  const auto trace = nlohmann::json::parse(read_file(scratch / "traced" / "trace-4-5.json", 1 << 24));
+  std::map<std::string, int> operations;
+  double latest = 0;
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["ph"] != "X" || event["tid"] != 10) continue;
+    if (event["cat"] == "operation") ++operations[event["name"]];
+    latest = std::max(latest, event["ts"].get<double>() + event["dur"].get<double>());
+  }
+  EXPECT_EQ(operations["adam_update"], 2);
+  EXPECT_EQ(operations["cross_entropy"], 2);
+  EXPECT_GE(operations["linear_forward"], 8);
+  EXPECT_GT(latest, 0);
+}
+
 TEST(CudaGraphRun, TrainsEvaluatesSavesAndResumesAsWithout) {
   const Scratch scratch;
   const Said plain = run_with(scratch, false), replayed = run_with(scratch, true);

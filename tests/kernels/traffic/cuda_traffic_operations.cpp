@@ -11,8 +11,8 @@
 #include "kernels/ops/optimizer.h"
 #include "kernels/ops/reduction.h"
 #include "kernels/ops/residual_norm.h"
-#include "tests/kernels/cuda_traffic.h"
 #include "tests/kernels/fixture/attention_case.h"
+#include "tests/kernels/traffic/cuda_traffic.h"
 
 namespace weft::test {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/kernels/cuda_traffic.h"
+#include "tests/kernels/traffic/cuda_traffic.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory requests of CUDA kernels, counted by the simulated device from real addresses: at the widths of models,
 // reads and writes are 16 bytes a lane and use nearly whole sectors, and shared memory has no bank conflicts.
-#include "tests/kernels/cuda_traffic.h"
+#include "tests/kernels/traffic/cuda_traffic.h"
 
 namespace weft {
 namespace {
