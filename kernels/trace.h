@@ -32,8 +32,8 @@ struct TraceSpan {
 class Trace {
  public:
   using Clock = std::chrono::steady_clock;
-  // Of more spans, which a stretch of a thousand steps may have, the later ones are only counted.
-  static constexpr size_t kMostSpans = size_t{1} << 20;
+  // Of more spans, which a long stretch of steps may have, the later ones are only counted: 10 MB of a rank's timeline.
+  static constexpr size_t kMostSpans = size_t{1} << 16;
 
   explicit Trace(Context& context);
   ~Trace();

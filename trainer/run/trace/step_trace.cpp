@@ -39,7 +39,7 @@ Spread spread_over(const std::vector<Part>& parts, const char* what) {
 
 StepTrace::StepTrace(const JobConfig& job, Context& context, Mesh& mesh, const RunDirectory& directory,
                      Reporter& reporter)
-    : context_(context), world_(mesh.world()), directory_(directory), reporter_(reporter), job_(job.name) {
+    : context_(context), mesh_(mesh), world_(mesh.world()), directory_(directory), reporter_(reporter), job_(job.name) {
   if (job.train.trace.empty()) return;
   first_ = job.train.trace.front(), last_ = job.train.trace.back();
   mesh.trace_into(context.trace());
@@ -49,6 +49,7 @@ void StepTrace::before(int64_t step) {
   if (began_ > 0 || step < first_ || step > last_) return;
   offset_ = clock_offset(world_);
   began_ = step;
+  mesh_.settle();  // the trace waits for the device alone, and would wait for ever where a rank is lost
   context_.trace().start();
 }
 
@@ -60,6 +61,7 @@ void StepTrace::after(int64_t step) {
 
 void StepTrace::end() {
   if (began_ == 0) return;
+  mesh_.settle();
   const Trace::Record record = context_.trace().stop();
   const double began = std::chrono::duration<double>(record.zero.time_since_epoch()).count();
   const double seconds = steady_seconds() - began;

@@ -34,6 +34,7 @@ class StepTrace {
   void keep(const std::vector<std::string>& texts);
 
   Context& context_;
+  Mesh& mesh_;
   Communicator& world_;
   const RunDirectory& directory_;
   Reporter& reporter_;
