@@ -12,6 +12,7 @@ namespace {
 struct ReportArguments {
   std::vector<std::string> runs;
   std::string out;
+  bool still = false;
 };
 
 ExitCode report(const ReportArguments& a) {
@@ -19,7 +20,9 @@ ExitCode report(const ReportArguments& a) {
   const fs::path beside = runs.size() == 1 ? runs[0] / "report.html" : fs::path("report.html");
   const fs::path out = a.out.empty() ? beside : fs::path(a.out);
   require_replaceable(out);
-  write_page(out, report_page(runs, {.threads = threads_alone()}));
+  ReportOptions options{.threads = threads_alone()};
+  if (a.still) options.drawing = Drawing::Pictures;
+  write_page(out, report_page(runs, options));
   log_info("wrote {}; open it in a browser", out.string());
   return ExitCode::Done;
 }
@@ -48,6 +51,8 @@ void add_report_command(Command& app, Action& action) {
           "--out", a->out,
           "The file to write, instead of RUN/report.html (several runs: report.html). It replaces a page of weft alone")
       .type_name("FILE");
+  command.add_flag("--still", a->still,
+                   "Still pictures over steps, instead of curves that show their values under the mouse");
   command.on_parsed([=, &action] { action = [=] { return report(*a); }; });
 }
 

@@ -139,6 +139,23 @@ def check_zoom(page):
     check(page.run(last_tick) == whole, f"the last tick is {page.run(last_tick)} and was {whole}")
 
 
+# Every curve is a line of SVG that is drawn somewhere, in the colours of a light page or of a dark one.
+def check_still(page, dark):
+    figures = page.figures()
+    check(len(figures) == 14, f"the still pictures are {figures}")
+    for figure in figures:
+        lines, wide = page.run("""
+            const lines = [...document.querySelectorAll(`#${arguments[0]} .drawing svg path`)];
+            const boxes = lines.map((line) => line.getBoundingClientRect());
+            return [lines.length, Math.max(0, ...boxes.map((box) => box.width))];""", figure)
+        check(lines > 0 and wide > 100, f"{figure} has {lines} lines, of which the widest has {wide} pixels")
+    check(page.run("return document.querySelectorAll('canvas').length") == 0, "a still page has a canvas")
+    text = page.run("return getComputedStyle(document.querySelector('.drawing text')).fill")
+    check((int(text.removeprefix("rgb(").partition(",")[0]) > 128) == dark, f"with dark {dark} the axes are {text}")
+    check_width(page)
+    page.check_console()
+
+
 def check_hostile(page):
     check("taken" not in page.browser.title, "a text of the run was run as a script")
     check(page.run("return document.images.length") == 0, "a text of the run became an image")
@@ -152,6 +169,7 @@ def main():
     write_run(scratch / "two", 64, attempts=1)
     subprocess.run([weft, "report", scratch / "one"], check=True)
     subprocess.run([weft, "report", scratch / "one", scratch / "two", "--out", scratch / "both.html"], check=True)
+    subprocess.run([weft, "report", scratch / "one", scratch / "two", "--still", "--out", scratch / "still.html"], check=True)
     if '"drawing":"pictures"' in (scratch / "both.html").read_text():
         print("weft was built without dygraphs")
         sys.exit(77)
@@ -179,6 +197,10 @@ def main():
         check_width(phone)
         phone.picture("phone")
         phone.check_console()
+        for dark in (False, True):
+            still = Page(browser, scratch / "still.html", dark=dark, keep=keep)
+            still.picture("still-dark" if dark else "still")
+            check_still(still, dark)
     finally:
         browser.quit()
     print("browser: all as expected")
