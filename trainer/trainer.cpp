@@ -340,6 +340,7 @@ std::string Trainer::divergence() const {
 // The same data would diverge again, so the run continues with the data after the skipped steps.
 void Trainer::roll_back() {
   const RunState diverged = state_;
+  trace_.end();
   commit_save();
   mesh_.settle();  // devices finish their work on the weights before a checkpoint overwrites the weights
   const std::string path = agree(mesh_.world(), [&] {

@@ -5,8 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "parallel/local/in_process.h"
 #include "tests/support/error_of.h"
@@ -67,6 +70,24 @@ TEST_F(Rollback, ContinuesFromTheLastGoodCheckpointWithLaterData) {
     for (const auto& line : read_metrics(run.directory(), "train")) steps.push_back(line["step"]);
     EXPECT_EQ(steps, (std::vector<int64_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
   }
+}
+
+// Step 7 is the one that rolls back to step 3: a trace has no steps that were undone beside those that took their
+// place.
+TEST_F(Rollback, EndsATraceWithItsLastWholeStep) {
+  const auto traced = [&](int64_t first) {
+    fs::remove_all(run.directory());
+    run.job().train.trace = {first, 20};
+    train(2, 1);
+    std::vector<std::string> files;
+    for (const auto& entry : fs::directory_iterator(run.directory())) {
+      if (entry.path().filename().string().starts_with("trace-")) files.push_back(entry.path().filename());
+    }
+    std::ranges::sort(files);
+    return files;
+  };
+  EXPECT_EQ(traced(6), (std::vector<std::string>{"trace-6-10.json", "trace-6-6.json"}));
+  EXPECT_EQ(traced(7), std::vector<std::string>{"trace-7-10.json"}) << "no whole step came before the rollback";
 }
 
 TEST_F(Rollback, IsLimitedInNumber) {

@@ -48,7 +48,7 @@ StepTrace::StepTrace(const JobConfig& job, Context& context, Mesh& mesh, const R
 void StepTrace::before(int64_t step) {
   if (began_ > 0 || step < first_ || step > last_) return;
   offset_ = clock_offset(world_);
-  began_ = step;
+  began_ = step, done_ = 0;
   mesh_.settle();  // the trace waits for the device alone, and would wait for ever where a rank is lost
   context_.trace().start();
 }
@@ -63,6 +63,11 @@ void StepTrace::end() {
   if (began_ == 0) return;
   mesh_.settle();
   const Trace::Record record = context_.trace().stop();
+  if (done_ > 0) gather(record);
+  began_ = 0;
+}
+
+void StepTrace::gather(const Trace::Record& record) {
   const double began = std::chrono::duration<double>(record.zero.time_since_epoch()).count();
   const double seconds = steady_seconds() - began;
   // All ranks' times are those of rank 0's clock, counted from the start of the rank that began first.
@@ -84,7 +89,6 @@ void StepTrace::end() {
   }
   const std::vector<std::string> parts = gather_on_rank0(world_, part.text());
   if (world_.rank() == 0) keep(parts);
-  began_ = 0;
 }
 
 // On rank 0, whose thread for files writes the file.

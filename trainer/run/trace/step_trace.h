@@ -25,12 +25,13 @@ class StepTrace {
   // Before and after a step, which is counted from 1. Collective where the stretch begins and ends.
   void before(int64_t step);
   void after(int64_t step);
-  // Ends a stretch that the run's end has cut short. Collective.
+  // Ends a stretch that the run's end or a rollback has cut short; without a whole step nothing is kept. Collective.
   void end();
   // Waits until the file is written.
   void finish() { writing_.finish(); }
 
  private:
+  void gather(const Trace::Record& record);
   void keep(const std::vector<std::string>& texts);
 
   Context& context_;
@@ -40,7 +41,7 @@ class StepTrace {
   Reporter& reporter_;
   std::string job_;
   int64_t first_ = 0, last_ = -1;  // of the job; this is no step
-  int64_t began_ = 0, done_ = 0;   // steps of the stretch under way; 0: none
+  int64_t began_ = 0, done_ = 0;   // the first and the latest whole step of the stretch under way; 0: none
   ClockOffset offset_;
   TaskThread writing_;
 };
