@@ -75,11 +75,6 @@ void check_products(const JobConfig& job, Problems& problems) {
                   "train.tf32: it applies to CUDA devices only; set it to false, or device to cuda");
   problems.add_if(!train.algorithms_file.empty() && train.algorithms == AlgorithmChoice::First,
                   "train.algorithms_file: there is nothing to keep with algorithms: first; set that to measured");
-  constexpr int64_t kMostTraced = 1000;
-  const std::vector<int64_t>& trace = train.trace;
-  problems.add_if(!trace.empty() && (trace.size() != 2 || trace[1] < trace[0] || trace[1] - trace[0] >= kMostTraced),
-                  "train.trace: it is [{}]; give the first and the last of at most {} steps: [10, 12]",
-                  fmt::join(trace, ", "), kMostTraced);
 }
 
 void check_graphs(const JobConfig& job, Problems& problems) {
@@ -173,6 +168,11 @@ void check_run(const JobConfig& job, Problems& problems) {
                   "train.max_steps: max_steps and train.max_epochs are both 0, so the run never ends; set one of them");
   problems.append(schedule_problems(job.schedule, train.max_steps));
   problems.append(optimizer_problems(job.optimizer));
+  constexpr int64_t kMostTraced = 1000;
+  const std::vector<int64_t>& trace = train.trace;
+  problems.add_if(!trace.empty() && (trace.size() != 2 || trace[1] < trace[0] || trace[1] - trace[0] >= kMostTraced),
+                  "train.trace: it is [{}]; give the first and the last of at most {} steps: [10, 12]",
+                  fmt::join(trace, ", "), kMostTraced);
 }
 
 void check_divergence(const JobConfig& job, Problems& problems) {

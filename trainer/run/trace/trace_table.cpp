@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/enum_table.h"
+#include "base/error.h"
 #include "trainer/step/stragglers.h"
 
 namespace weft {
@@ -13,14 +14,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr EnumTable<SpanKind, std::string_view> kNames = {
-    {SpanKind::Phase, "phase"},     {SpanKind::Operation, "operation"},
-    {SpanKind::Wait, "wait"},       {SpanKind::Collective, "collective"},
-    {SpanKind::Control, "control"}, {SpanKind::Data, "data"},
-    {SpanKind::Save, "save"}};
+constexpr auto kNames = enum_names<SpanKind>("phase", "operation", "wait", "collective", "control", "data", "save");
 
-constexpr auto kKinds = std::to_array(
-    {SpanKind::Operation, SpanKind::Wait, SpanKind::Control, SpanKind::Data, SpanKind::Save, SpanKind::Phase});
+SpanKind kind_of(const std::string& name) {
+  const auto at = std::ranges::find(kNames, name, [](const auto& named) { return named.first; });
+  require<InternalError>(at != kNames.end(), "no span is of the kind {}", name);
+  return at->second;
+}
 
 // "gradient bucket 3" without its number.
 std::string_view without_number(std::string_view what) {
@@ -37,7 +37,7 @@ bool takes_queue(SpanKind kind, bool host_computes) {
 
 }  // namespace
 
-std::string_view name(SpanKind kind) { return kNames[kind]; }
+std::string_view name(SpanKind kind) { return kNames[static_cast<size_t>(kind)].first; }
 
 std::vector<TraceRow> rows_of(std::span<const TraceSpan> spans, double seconds, bool host_computes) {
   std::map<std::pair<SpanKind, std::string_view>, TraceRow> rows;
@@ -67,9 +67,8 @@ Json to_json(std::span<const TraceRow> rows) {
 std::vector<TraceRow> rows_of_json(const Json& list) {
   std::vector<TraceRow> rows;
   for (const Json& row : list) {
-    const auto kind = std::ranges::find(kKinds, row[0].get<std::string>(), [](SpanKind k) { return name(k); });
-    rows.push_back({*kind, row[1].get<std::string>(), row[2].get<double>(), row[3].get<double>(), row[4].get<double>(),
-                    row[5].get<double>()});
+    rows.push_back({kind_of(row[0].get<std::string>()), row[1].get<std::string>(), row[2].get<double>(),
+                    row[3].get<double>(), row[4].get<double>(), row[5].get<double>()});
   }
   return rows;
 }
