@@ -3,7 +3,6 @@
 that fails does not end it; the same command with --resume does what has not passed yet."""
 
 import argparse
-import json
 import os
 import pathlib
 import shutil
@@ -101,17 +100,14 @@ def sanitize(record):
 def measure_steps(record, weft, folder, model, variant=None):
     options, (windows, micro_batch) = record.options, SIZES[model]
     name = " ".join(filter(None, (model, variant)))
-    figures = pathlib.Path(folder, name.replace(" ", "-") + ".json")
     job = ["device=cuda", f"train.precision={options.precision}", f"batch.sequences={windows}",
            f"batch.micro_batch_tokens={micro_batch}", *VARIANTS.get(variant, []), *options.set]
-    command = [weft, "bench", "--model", model, "--steps", options.steps, "--warmup", 3, "--json", figures,
-               *(word for field in job for word in ("--set", field))]
+    command = [weft, "bench", "--model", model, "--steps", options.steps, "--warmup", 3]
     if variant is None:
         command.append("--operations")
     if record.result["simulated"] or variant is not None:
         command.append("--no-peak")
-    if record.run(name, 90, command) is not None:
-        record.keep_steps(json.loads(figures.read_text(encoding="utf-8")), variant)
+    record.run_bench(name, 90, folder, command, job, variant)
 
 
 def measure(record, weft, folder):

@@ -104,8 +104,13 @@ class Record:
         if output is not None:
             self.keep_peer(job, json.loads(output.strip().splitlines()[-1]))
 
-    def keep_steps(self, measured, variant=None):
-        """What `weft bench --json` wrote."""
+    def run_bench(self, name, seconds, folder, command, job, variant=None):
+        """A command of weft that begins with `weft bench`, with fields of its job, and the figures that it writes."""
+        figures = pathlib.Path(folder, name.replace(" ", "-") + ".json")
+        command = [*command, "--json", figures, *(word for field in job for word in ("--set", field))]
+        if self.run(name, seconds, command) is None:
+            return
+        measured = json.loads(figures.read_text(encoding="utf-8"))
         measured["runs"] = measured.pop("steps", [])
         if variant is not None:
             measured["variant"] = variant

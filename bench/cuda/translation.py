@@ -2,7 +2,6 @@
 """Transformer-Base on random tokens in sentences of drawn lengths, beside PyTorch's model of the same shape. Both learn
 their positions and norm last, and drop out after branches and inside the feed-forward layer."""
 
-import json
 import os
 import pathlib
 import random
@@ -26,17 +25,15 @@ def write_lengths(path):
 
 
 def measure_translation(record, weft, folder):
-    lengths, figures = pathlib.Path(folder, "lengths.txt"), pathlib.Path(folder, f"{MODEL}.json")
+    lengths = pathlib.Path(folder, "lengths.txt")
     write_lengths(lengths)
     precision = record.options.precision
     job = ["device=cuda", f"train.precision={precision}", "batch.token_count=padded", f"batch.tokens={BUDGET}",
            "batch.micro_batch_tokens=0", "model.positions=learned", "model.final_norm=true", "model.dropout.embedding=0",
            f"model.dropout.ffn={DROPOUT}", *record.options.set]
     command = [weft, "bench", "--model", MODEL, "--vocabulary", VOCABULARY, "--lengths", lengths, "--steps", STEPS,
-               "--warmup", WARMUP, "--json", figures, "--operations", "--no-peak",
-               *(word for field in job for word in ("--set", field))]
-    if record.run(MODEL, 60, command) is not None:
-        record.keep_steps(json.loads(figures.read_text(encoding="utf-8")))
+               "--warmup", WARMUP, "--operations", "--no-peak"]
+    record.run_bench(MODEL, 60, folder, command, job)
     peer = [pathlib.Path(cases.PEERS, "translation_model.py"), lengths, "--layers", 6, "--width", 512,
             "--ffn", 2048, "--heads", 8, "--vocabulary", VOCABULARY, "--budget", BUDGET, "--dropout", DROPOUT, "--steps", STEPS,
             "--warmup", WARMUP, "--threads", os.cpu_count(), "--device", "cuda", "--precision", precision]
