@@ -13,7 +13,6 @@ import functools
 import http.server
 import importlib.util
 import json
-import os
 import pathlib
 import shutil
 import subprocess
@@ -22,15 +21,13 @@ import tempfile
 import threading
 import time
 
-from browser import check, started
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import small_text_run  # noqa: E402
+from browser import check, started  # noqa: E402
 
 JOB = """name: traced
-run_dir: run
-data: {directory: data, document_delimiter: line, train: {files: [text.txt]}, valid: {files: [text.txt]}}
-tokenizer: {kind: bytes, specials: [<e>], eos: <e>}
 model: {layers: 2, width: 32, heads: 2, max_length: 16}
 batch: {sequences: 6}
-schedule: {kind: constant}
 train: {max_steps: 8, trace: [3, 6]}
 parallel: {zero_stage: 2}
 checkpoint: {every_steps: 4}
@@ -43,12 +40,9 @@ join process on process.upid = coalesce(thread.upid, process_track.upid)"""
 
 
 def traced(weft, folder):
-    (folder / "text.txt").write_text("".join(f"the boat {i * 37 % 101} went by\n" for i in range(1, 201)))
-    (folder / "job.yaml").write_text(JOB)
-    run = dict(cwd=folder, env=dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1",
-                                    OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"), stderr=subprocess.DEVNULL, check=True)
-    subprocess.run([weft, "prepare", "job.yaml"], **run)
-    subprocess.run(["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(RANKS), weft, "train", "job.yaml"], **run)
+    run = small_text_run.prepared(weft, folder, JOB, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    on_ranks = ["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(RANKS)]
+    subprocess.run([*on_ranks, weft, "train", "job.yaml"], check=True, **run)
     return folder / "run" / "trace-3-6.json"
 
 

@@ -9,7 +9,6 @@ A small run is killed and resumed, so that two attempts have lines of the same s
 
 import json
 import math
-import os
 import pathlib
 import signal
 import struct
@@ -20,13 +19,12 @@ import time
 
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import small_text_run  # noqa: E402
+
 JOB = """name: seen
-run_dir: run
-data: {directory: data, document_delimiter: line, train: {files: [text.txt]}, valid: {files: [text.txt]}}
-tokenizer: {kind: bytes, specials: [<e>], eos: <e>}
 model: {layers: 1, width: 32, heads: 2, max_length: 16}
 batch: {sequences: 4}
-schedule: {kind: constant}
 train: {max_steps: 400}
 evaluation: {every_steps: 50, max_sequences: 20}
 checkpoint: {every_steps: 40}
@@ -35,10 +33,7 @@ log: {every_steps: 1, tensorboard: true, generations: {every_steps: 100, prompts
 
 
 def killed_and_resumed(weft, folder):
-    (folder / "text.txt").write_text("".join(f"the boat {i * 37 % 101} went by\n" for i in range(1, 201)))
-    (folder / "job.yaml").write_text(JOB)
-    run = dict(cwd=folder, env=dict(os.environ, OMP_NUM_THREADS="1"), stderr=subprocess.DEVNULL)
-    subprocess.run([weft, "prepare", "job.yaml"], check=True, **run)
+    run = small_text_run.prepared(weft, folder, JOB)
     first = subprocess.Popen([weft, "train", "job.yaml"], **run)
     metrics = folder / "run" / "metrics.jsonl"
     while not metrics.exists() or metrics.read_bytes().count(b'"event":"train"') < 110:
