@@ -40,7 +40,7 @@ train: {max_steps: 100}
                                  "job.yaml");
 }
 
-std::string problems_of(JobConfig job) {
+std::string problems_of(const JobConfig& job) {
   std::string text;
   for (const std::string& problem : job_problems(job)) text += problem + "\n";
   return text;
@@ -57,7 +57,7 @@ struct Contradiction {
   const char* message;
 };
 
-std::string with_override(JobConfig job, const char* override_text) {
+std::string with_override(const JobConfig& job, const char* override_text) {
   return problems_of(parse_config<JobConfig>(to_yaml(job), "job.yaml", {override_text}));
 }
 
