@@ -158,9 +158,10 @@ std::string_view phase_of(std::string_view call, const std::string& path) {
       if (call == "rename" || call == "unlink") return "retention";
       return call == "open" && !trained ? "load" : "";
     case Of::Unfinished:
-      if (call == "mkdir") return "snapshot";
+      if (call == "mkdir") return "snapshot";  // by the rank that comes first
       if (has(inside, "manifest.json") || call == "unlink" || (call == "rename" && inside.size() <= 1)) return "commit";
-      return inside.size() <= 1 ? "" : "write";
+      if (inside.size() <= 1) return "";
+      return call == "open" ? "snapshot" : "write";  // each rank opens its part before its tensors are copied
     case Of::Elsewhere:
       break;
   }
