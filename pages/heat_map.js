@@ -38,7 +38,8 @@ class Picture {
     const tell = (event) => this.point(this.placeOf(event.offsetX, event.offsetY));
     this.canvas.addEventListener('pointermove', tell);
     this.canvas.addEventListener('pointerdown', tell);
-    this.canvas.addEventListener('pointerleave', () => this.point(null));
+    // A finger leaves after each tap: what it was told stays, until the next.
+    this.canvas.addEventListener('pointerleave', (event) => event.pointerType === 'touch' || this.point(null));
   }
 
   // `data`: the texts of rows and columns, and the weights, row by row. Of a matrix, `shade` may say how much ink a weight

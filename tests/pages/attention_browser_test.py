@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 
-from browser import HOSTILE, ActionChains, By, Page, check, check_light_and_dark, check_width, started
+from browser import HOSTILE, ActionChains, By, Page, check, check_light_and_dark, check_touch, check_width, started
 from byte_models import train
 
 weft, scratch = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
@@ -134,6 +134,11 @@ def main():
                 check(phone.ink("plot-attention", least=15) > 100, f"{name} is empty on a phone as {view}")
             phone.picture(f"{name}-phone")
             phone.check_console()
+        fingers = Page(browser, scratch / "text.html", width=390, fingers=True)
+        fingers.run("document.querySelector('[data-value=matrix]').click()")
+        check_touch(fingers, browser.find_element(By.CSS_SELECTOR, "#plot-attention canvas"),
+                    lambda: browser.find_element(By.CSS_SELECTOR, "#plot-attention .place").text)
+        fingers.check_console()
     finally:
         browser.quit()
     print("browser: all as expected")

@@ -44,11 +44,12 @@ def check(holds, what):
 
 
 class Page:
-    # keep: the folder for pictures, or None
-    def __init__(self, browser, path, width=1200, dark=False, keep=None):
+    # keep: the folder for pictures, or None; fingers: the page is touched, and no mouse is there
+    def __init__(self, browser, path, width=1200, dark=False, keep=None, fingers=False):
         self.browser, self.path, self.keep = browser, path, keep
         emulate = browser.execute_cdp_cmd
-        emulate("Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False})
+        emulate("Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": fingers})
+        emulate("Emulation.setTouchEmulationEnabled", {"enabled": fingers})
         emulate("Emulation.setEmulatedMedia",
                 {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
         browser.get(path.as_uri())
@@ -84,6 +85,23 @@ class Page:
         said = self.browser.get_log("browser")
         check(not said, f"{self.path.name}: the console says {said}")
 
+    # A finger touches the middle of an element, but for this offset, and moves up by so many pixels before it leaves.
+    def touch(self, element, right=0, up=0):
+        self.run("arguments[0].scrollIntoView({block: 'center', inline: 'center'})", element)
+        self.settle()
+        x, y = self.run("const box = arguments[0].getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]",
+                        element)
+
+        def finger(does, *places):
+            points = [{"x": int(x) + right, "y": int(y) - moved} for moved in places]
+            self.browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": f"touch{does}", "touchPoints": points})
+
+        finger("Start", 0)
+        for moved in range(10, up + 1, 10):
+            finger("Move", moved)
+        finger("End")
+        self.settle()
+
     def picture(self, name):
         if self.keep:
             self.run("scrollTo(0, 0)")
@@ -94,6 +112,19 @@ class Page:
 def check_width(page):
     wide = page.run("return document.documentElement.scrollWidth")
     check(wide <= page.run("return innerWidth"), f"{page.path.name} is {wide} pixels wide")
+
+
+# A finger that touches a plot is told of the place when it has left; one that moves over it scrolls the page, and no more.
+def check_touch(page, plot, told):
+    page.touch(plot)
+    said = told()
+    check(said, f"{page.path.name}: a tap on a plot tells nothing")
+    page.touch(plot, right=60)
+    check(told() not in ("", said), f"{page.path.name}: a tap beside it tells {told()!r} again")
+    before = page.run("return scrollY")
+    page.touch(plot, up=200)
+    after = page.run("return scrollY")
+    check(after - before > 100, f"{page.path.name}: a finger that moves up scrolls from {before} to {after}")
 
 
 def check_paper(page):

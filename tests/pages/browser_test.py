@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 
-from browser import HOSTILE, ActionChains, By, Page, check, check_paper, check_width, started
+from browser import HOSTILE, ActionChains, By, Page, check, check_paper, check_touch, check_width, started
 
 weft, scratch = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
 keep = pathlib.Path(sys.argv[4]) if sys.argv[3:4] == ["--keep"] else None
@@ -197,6 +197,10 @@ def main():
         check_width(phone)
         phone.picture("phone")
         phone.check_console()
+        fingers = Page(browser, scratch / "both.html", width=390, fingers=True)
+        check_touch(fingers, browser.find_element(By.CSS_SELECTOR, "#plot-loss .drawing"),
+                    lambda: browser.find_element(By.CSS_SELECTOR, "#plot-loss .place").text)
+        fingers.check_console()
         for dark in (False, True):
             still = Page(browser, scratch / "still.html", dark=dark, keep=keep)
             still.picture("still-dark" if dark else "still")

@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 
-from browser import HOSTILE, ActionChains, By, Page, check, check_light_and_dark, check_phone, started
+from browser import HOSTILE, ActionChains, By, Page, check, check_light_and_dark, check_phone, check_touch, started
 from byte_models import train
 
 weft, scratch = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
@@ -135,6 +135,10 @@ def main():
             check_light_and_dark(browser, scratch / name, name, keep, plots, least=15)
         for name in (*PAGES, "hostile.html"):
             check_phone(browser, scratch / name, name, keep, least=15)
+        fingers = Page(browser, scratch / "positions.html", width=390, fingers=True)
+        check_touch(fingers, browser.find_element(By.CSS_SELECTOR, "#plot-map canvas"),
+                    lambda: browser.find_element(By.CSS_SELECTOR, "#plot-map .place").text)
+        fingers.check_console()
     finally:
         browser.quit()
     print("browser: all as expected")
