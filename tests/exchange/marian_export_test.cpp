@@ -8,6 +8,7 @@
 
 #include "exchange/export.h"
 #include "tests/exchange/fixture/export.h"
+#include "tests/exchange/fixture/marian.h"
 #include "tests/support/scratch.h"
 
 namespace weft {
@@ -16,29 +17,10 @@ namespace {
 using namespace test;
 
 struct MarianExport : testing::Test {
-  static JobConfig translation() {
-    JobConfig job{.task = Task::Translation};
-    job.model = {.layers = 1,
-                 .encoder_layers = 2,
-                 .width = 8,
-                 .heads = 2,
-                 .ffn = 12,
-                 .max_length = 16,
-                 .norm_placement = NormPlacement::Post,
-                 .final_norm = false,
-                 .positions = Positions::Sinusoidal,
-                 .sinusoid_form = SinusoidForm::Halves,
-                 .activation = Activation::Relu,
-                 .tying = Tying::All,
-                 .scale_embedding = true};
-    return job;
-  }
   TensorContents exported(const JobConfig& job) {
-    const auto tokenizer =
-        tokenizer_of({.kind = TokenizerKind::Bytes, .specials = {"<s>", "</s>"}, .bos = "<s>", .eos = "</s>"});
     fs::remove_all(scratch / "model"), fs::remove_all(scratch / "out");
     // Each weight is its place in its tensor, plus a fraction that the length of the tensor's name gives.
-    write_model(scratch / "model", job, *tokenizer, [](const std::string& name, size_t place) {
+    write_model(scratch / "model", job, *marian_tokenizer(), [](const std::string& name, size_t place) {
       return static_cast<float>(place) + static_cast<float>(name.size()) / 64;
     });
     report = export_model(scratch / "model", scratch / "out", std::nullopt, {});
@@ -57,7 +39,7 @@ std::vector<float> floats(const std::pair<std::string, std::string>& tensor) {
 }
 
 TEST_F(MarianExport, WeightsGoWhereTheyBelong) {
-  const TensorContents out = exported(translation());
+  const TensorContents out = exported(marian_job());
   EXPECT_EQ(report.architecture, "MarianMTModel");
   EXPECT_EQ(out.size(), 2u + 2 * 16 + 26);  // table and bias of the logits; 16 tensors an encoder block, 26 a decoder's
   EXPECT_EQ(out.at("model.shared.weight").first, "F32[258, 8]");
@@ -91,7 +73,7 @@ TEST_F(MarianExport, WeightsGoWhereTheyBelong) {
 }
 
 TEST_F(MarianExport, TheConfigurationDescribesTheModel) {
-  JobConfig job = translation();
+  JobConfig job = marian_job();
   job.data.source_eos = true;
   job.model.output_bias = true;
   const TensorContents out = exported(job);
@@ -115,7 +97,7 @@ TEST_F(MarianExport, TheConfigurationDescribesTheModel) {
 // Such models are exported in weft's own layout, and the report says why.
 TEST_F(MarianExport, ModelsThatMarianLacksKeepTheirOwnLayout) {
   const auto own = [&](const std::string& key, auto&& change) {
-    JobConfig job = translation();
+    JobConfig job = marian_job();
     change(job.model);
     const TensorContents out = exported(job);
     EXPECT_EQ(report.architecture, "weft");
