@@ -15,9 +15,9 @@ class QueueClock;
 
 // Phase: a part of a step, which holds other spans. Operation: one call, on the device's queue. Wait: the queue waits
 // for a collective, which is exposed communication, or for a copy. Collective: one that is under way, from its start
-// until it was waited for. Control: the host waits for the hosts of other ranks. Data: the host waits for tokens. Save:
-// a checkpoint is copied, written or committed.
-enum class SpanKind : uint8_t { Phase, Operation, Wait, Collective, Control, Data, Save };
+// until it was waited for. Control: the host waits for the hosts of other ranks. Data: the host waits for tokens. Load:
+// the loader's thread reads tokens ahead. Save: a checkpoint is copied, written or committed.
+enum class SpanKind : uint8_t { Phase, Operation, Wait, Collective, Control, Data, Load, Save };
 
 // What happened from `begin` to `end`, in seconds since the trace was started.
 struct TraceSpan {
@@ -27,8 +27,8 @@ struct TraceSpan {
   double bytes = 0, flops = 0;  // 0: not counted
 };
 
-// Records what one rank does when. It is off until start(), and costs one branch an operation while it is off. Spans of
-// the queue are timed by the device's own clock, since a host only queues: on a CPU that is the host's clock.
+// Records what one rank does when. It is off until start(), and costs two branches an operation while it is off. Spans
+// of the queue are timed by the device's own clock, since a host only queues: on a CPU that is the host's clock.
 class Trace {
  public:
   using Clock = std::chrono::steady_clock;

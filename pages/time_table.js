@@ -2,9 +2,9 @@
 // Where the time of traced steps went (train.trace): a row for each operation, wait and copy.
 
 // Beside others, so not a part of the step's time.
-const besideSteps = ['save'];
-const kindNames = {operation: 'computes', wait: 'waits', control: 'host waits', data: 'waits for data', save: 'beside the steps',
-                   phase: ''};
+const besideSteps = ['load', 'save'];
+const kindNames = {operation: 'computes', wait: 'waits', control: 'host waits', data: 'waits for data', load: 'beside the steps',
+                   save: 'beside the steps', phase: ''};
 
 function shareBar(share) {
   const bar = make('span', 'share', `${plainNumber(100 * share, 3)} %`);

@@ -228,7 +228,7 @@ std::optional<StepBatches> Trainer::next_of(Loader& loader) {
 }
 
 bool Trainer::run_steps(const StepObserver& after_step) {
-  Loader loader = make_loader(job_, mesh_, data_.plan, data_.reader, state_.position);
+  Loader loader = make_loader(job_, mesh_, data_.plan, data_.reader, state_.position, &setup_.context().trace());
   try {
     return run_steps_of(loader, after_step);
   } catch (const DivergenceError&) {

@@ -170,9 +170,11 @@ void Loader::run(Position position) {
   std::exception_ptr failure;
   try {
     while ((!options_.end_epoch || position.epoch < *options_.end_epoch) && wait_for_room()) {
+      const auto began = std::chrono::steady_clock::now();
       StepBatches step = read_step(options_.plan->step(position.epoch, position.step), *options_.reader,
                                    options_.dp_rank, options_.dp_size, options_.micro_batch_tokens);
       position = options_.plan->after(position);
+      if (options_.was_read) options_.was_read(began);
       {
         const std::lock_guard lock(mutex_);
         ready_.push_back({std::move(step), position});

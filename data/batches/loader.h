@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -51,6 +53,8 @@ struct LoaderOptions {
   Position start;                    // position of the first step; step == steps_per_epoch: the next epoch's first
   std::optional<int64_t> end_epoch;  // the first epoch that is not loaded; none: without end
   int64_t steps_ahead = 3;           // steps read before next() needs them, at least 1
+  // Called by the loader's thread for each step that it has read, with the time when it began; empty: not called.
+  std::function<void(std::chrono::steady_clock::time_point began)> was_read;
 };
 
 // Yields one rank's share of step after step; a background thread reads ahead. Only one thread may call next().

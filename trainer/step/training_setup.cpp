@@ -79,13 +79,17 @@ std::vector<NamedBuffer> TrainingSetup::checkpoint_buffers() const {
 }
 
 Loader make_loader(const JobConfig& job, const Mesh& mesh, std::shared_ptr<const BatchPlan> plan,
-                   std::shared_ptr<const SequenceReader> reader, Position start) {
+                   std::shared_ptr<const SequenceReader> reader, Position start, Trace* trace) {
+  const auto was_read = [trace](Trace::Clock::time_point began) {
+    if (trace && trace->on()) trace->add_of_host(SpanKind::Load, "tokens of a step", began, Trace::Clock::now());
+  };
   return Loader({.plan = std::move(plan),
                  .reader = std::move(reader),
                  .dp_rank = mesh.dp().rank(),
                  .dp_size = mesh.dp().size(),
                  .micro_batch_tokens = job.batch.micro_batch_tokens,
-                 .start = start});
+                 .start = start,
+                 .was_read = was_read});
 }
 
 void probe_largest_step(TrainingSetup& setup, const TrainingData& data, const JobConfig& job, int64_t epoch) {

@@ -52,9 +52,10 @@ class TrainingSetup {
   size_t optimizer_bytes_ = 0;
 };
 
-// Loads this rank's share of the steps of `plan`, beginning at `start`.
+// Loads this rank's share of the steps of `plan`, beginning at `start`. `trace`, which outlives the loader, is told
+// what its thread does; null: no trace is.
 Loader make_loader(const JobConfig& job, const Mesh& mesh, std::shared_ptr<const BatchPlan> plan,
-                   std::shared_ptr<const SequenceReader> reader, Position start = {});
+                   std::shared_ptr<const SequenceReader> reader, Position start = {}, Trace* trace = nullptr);
 
 // Runs forward and backward of the step of `epoch` that needs the most memory, so that a run without enough memory ends
 // in its first seconds and not after hours. Weights, moments, random numbers and counts stay as they are. ConfigError

@@ -15,13 +15,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Numbers of threads are those of the whole machine to Perfetto, as Linux has them, and the thread that has its
-// process's number is the main one: rank 3 is process 40, with the threads 40 to 42.
+// process's number is the main one: rank 3 is process 40, with the threads 40 to 43.
 int process_of(int rank) { return 10 * (rank + 1); }
 
 // The threads of a rank's process.
-enum class Lane : uint8_t { Queue, Host, Saves };
+enum class Lane : uint8_t { Queue, Host, Loader, Saves };
 constexpr EnumTable<Lane, std::string_view> kLanes = {
-    {Lane::Queue, "queue"}, {Lane::Host, "host waits"}, {Lane::Saves, "saves"}};
+    {Lane::Queue, "queue"}, {Lane::Host, "host waits"}, {Lane::Loader, "loader"}, {Lane::Saves, "saves"}};
 
 Lane lane_of(SpanKind kind) {
   switch (kind) {
@@ -33,6 +33,8 @@ Lane lane_of(SpanKind kind) {
     case SpanKind::Control:
     case SpanKind::Data:
       return Lane::Host;
+    case SpanKind::Load:
+      return Lane::Loader;
     case SpanKind::Save:
       return Lane::Saves;
   }
@@ -46,7 +48,7 @@ class Events {
   explicit Events(const TracedRank& rank) : rank_(rank), process_(process_of(rank.rank)) {
     name("process_name", process_, rank.name);
     add(R"({{"ph":"M","pid":{},"name":"process_sort_index","args":{{"sort_index":{}}}}})", process_, rank.rank);
-    for (const auto lane : {Lane::Queue, Lane::Host, Lane::Saves}) {
+    for (const auto lane : {Lane::Queue, Lane::Host, Lane::Loader, Lane::Saves}) {
       name("thread_name", thread_of(lane), std::string(kLanes[lane]));
     }
   }

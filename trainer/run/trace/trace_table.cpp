@@ -14,7 +14,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr auto kNames = enum_names<SpanKind>("phase", "operation", "wait", "collective", "control", "data", "save");
+constexpr auto kNames =
+    enum_names<SpanKind>("phase", "operation", "wait", "collective", "control", "data", "load", "save");
 
 SpanKind kind_of(const std::string& name) {
   const auto at = std::ranges::find(kNames, name, [](const auto& named) { return named.first; });
