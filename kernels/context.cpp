@@ -46,11 +46,12 @@ std::unique_ptr<Backend> make_backend(Device device, int threads, std::optional<
 Context::Context(Device device, int threads, std::optional<CpuLevel> level)
     : Context(threads, make_backend(device, threads, level), device.kind == DeviceKind::Meta) {}
 
-Context::Context(int threads, std::unique_ptr<Backend> backend, bool dry)
+Context::Context(int threads, std::unique_ptr<Backend> backend, bool dry, MemoryPool::GivesBack pooling)
     : threads_(threads),
       dry_(dry),
       backend_(std::move(backend)),
-      pool_(std::make_shared<MemoryPool>(dry ? planned_allocator(backend_->allocator()) : backend_->allocator())) {}
+      pool_(dry ? std::make_shared<MemoryPool>(planned_allocator(backend_->allocator()))
+                : std::make_shared<MemoryPool>(backend_->allocator(), pooling)) {}
 
 Context::~Context() = default;
 

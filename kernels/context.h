@@ -32,7 +32,8 @@ class Context {
   // process compute at one level on the CPU: the one that the first of them names, or processor_level().
   explicit Context(Device device = {}, int threads = 1, std::optional<CpuLevel> level = std::nullopt);
   // Makes a context for any backend's device; if `dry`, for the dry device that plans for it.
-  Context(int threads, std::unique_ptr<Backend> backend, bool dry = false);
+  Context(int threads, std::unique_ptr<Backend> backend, bool dry = false,
+          MemoryPool::GivesBack pooling = pooling_asked_for());
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;

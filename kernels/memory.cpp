@@ -2,9 +2,14 @@
 #include "kernels/memory.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <map>
 #include <mutex>
+#include <string_view>
 #include <vector>
+
+#include "base/error.h"
 
 namespace weft {
 namespace {
@@ -65,6 +70,9 @@ struct MemoryPool::Blocks {
     free.clear();
     use.cached = 0;
   }
+  size_t size_for(size_t bytes) const {
+    return gives_back == GivesBack::AtOnce ? std::max<size_t>(bytes, 1) : allocator->block_size(bytes);
+  }
   MemoryBlock take(size_t size) {
     if (const auto at = free.lower_bound(size); at != free.end() && at->first <= largest_fit(size)) return pop(at);
     const bool for_room = gives_back == GivesBack::ForRoom;
@@ -75,6 +83,9 @@ struct MemoryPool::Blocks {
       block = allocator->allocate(size);
     }
     require<MemoryError>(block.address || planned, "out of memory: {} bytes requested, {} in use", size, use.lent);
+    if (gives_back == GivesBack::AtOnce && allocator->device().kind == DeviceKind::Cpu) {
+      std::memset(block.reach, 0xff, block.bytes);  // NaN in every type of floats
+    }
     return block;
   }
 };
@@ -88,7 +99,7 @@ Device MemoryPool::device() const { return blocks_->allocator->device(); }
 
 MemoryBlock MemoryPool::lend(size_t bytes) {
   const std::lock_guard lock(blocks_->mutex);
-  const MemoryBlock block = blocks_->take(blocks_->allocator->block_size(bytes));
+  const MemoryBlock block = blocks_->take(blocks_->size_for(bytes));
   MemoryUse& use = blocks_->use;
   use.tensors += bytes;
   use.lent += block.bytes;
@@ -104,6 +115,7 @@ void MemoryPool::take_back(const MemoryBlock& block, size_t bytes) noexcept {
   const std::lock_guard lock(blocks_->mutex);
   blocks_->use.tensors -= bytes;
   blocks_->use.lent -= block.bytes;
+  if (blocks_->gives_back == GivesBack::AtOnce) return blocks_->allocator->release(block);
   blocks_->use.cached += block.bytes;
   blocks_->free[block.bytes].push_back(block);
 }
@@ -116,6 +128,14 @@ MemoryUse MemoryPool::use() const {
 void MemoryPool::reset_peak() {
   const std::lock_guard lock(blocks_->mutex);
   blocks_->use.peak = blocks_->use.held();
+}
+
+MemoryPool::GivesBack pooling_asked_for() {
+  const char* word = std::getenv("WEFT_MEMORY_POOL");
+  const std::string_view asked = word ? word : "";
+  if (asked == "off") return MemoryPool::GivesBack::AtOnce;
+  require<ConfigError>(asked.empty() || asked == "on", "WEFT_MEMORY_POOL={}: it is on or off", asked);
+  return MemoryPool::GivesBack::ForRoom;
 }
 
 // Borrows whole blocks from a pool, which counts all their bytes as tensors.

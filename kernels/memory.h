@@ -37,8 +37,9 @@ struct MemoryUse {
 // device. Thread-safe, because a checkpoint's thread may release a tensor.
 class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
  public:
-  // When the pool returns free blocks to its allocator: to make room for a request, or only when the pool ends.
-  enum class GivesBack : uint8_t { ForRoom, AtItsEnd };
+  // When the pool returns free blocks to its allocator: to make room for a request, only when the pool ends, or at
+  // once. At once, a block has the size of its tensor, and on the host begins as NaN.
+  enum class GivesBack : uint8_t { ForRoom, AtItsEnd, AtOnce };
   explicit MemoryPool(std::shared_ptr<Allocator> allocator, GivesBack gives_back = GivesBack::ForRoom);
   ~MemoryPool();
   MemoryPool(const MemoryPool&) = delete;
@@ -58,6 +59,11 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
 
   std::unique_ptr<Blocks> blocks_;
 };
+
+// What WEFT_MEMORY_POOL asks of the pools of contexts: "on", ForRoom, which is the default, or "off", AtOnce. Off,
+// checkers of memory see each tensor for itself (compute-sanitizer, the address sanitizer, the simulated device): a
+// read behind its end, of what nothing has written, or after it is gone. ConfigError for another word.
+MemoryPool::GivesBack pooling_asked_for();
 
 // A pool that borrows its blocks from `pool` and returns them when it ends: until then no other tensor is put into
 // memory that the new pool has had. `pool` counts the blocks as lent.

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/context.h"
 
+#include <cmath>
+#include <cstdlib>
 #include <thread>
 #include <type_traits>
 
 #include "kernels/backend/dispatch.h"
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/device/devices.h"
 #include "kernels/ops/matmul.h"
 #include "tests/kernels/fixture/check.h"
@@ -46,6 +49,34 @@ TEST(Memory, StepsOfRaggedShapesShareTheirBlocks) {
   EXPECT_LE(settled, 2U * 20 * 4000 * 128 * 4);
   for (int64_t i = 0; i < 300; ++i) step(2500 + i * 6007 % 1500);
   EXPECT_EQ(context.memory().use().cached, settled);
+}
+
+// A pool that gives back at once: each tensor is an allocation of its own size, which begins as NaN.
+TEST(Memory, WithoutAPoolTensorsLieForThemselves) {
+  Context context(1, std::make_unique<cpu::CpuBackend>(1), false, MemoryPool::GivesBack::AtOnce);
+  {
+    const Tensor one = context.empty({3}, DType::F32);
+    EXPECT_EQ(context.memory().use().lent, 12U);
+    for (const float value : one.span<float>()) EXPECT_TRUE(std::isnan(value));
+    const Tensor none = context.empty({0}, DType::F32);
+    EXPECT_EQ(context.memory().use().lent, 13U) << "an empty tensor has an address of its own";
+  }
+  EXPECT_EQ(context.memory().use().held(), 0U);
+}
+
+TEST(Memory, TheEnvironmentTurnsThePoolOff) {
+  const auto asked = [](const char* word) {
+    setenv("WEFT_MEMORY_POOL", word, 1);
+    const MemoryPool::GivesBack answer = pooling_asked_for();
+    unsetenv("WEFT_MEMORY_POOL");
+    return answer;
+  };
+  EXPECT_EQ(pooling_asked_for(), MemoryPool::GivesBack::ForRoom);
+  EXPECT_EQ(asked("on"), MemoryPool::GivesBack::ForRoom);
+  EXPECT_EQ(asked("off"), MemoryPool::GivesBack::AtOnce);
+  setenv("WEFT_MEMORY_POOL", "never", 1);
+  EXPECT_EQ(error_of<ConfigError>([] { pooling_asked_for(); }), "WEFT_MEMORY_POOL=never: it is on or off");
+  unsetenv("WEFT_MEMORY_POOL");
 }
 
 // Blocks kept for reuse count as held: no other process can use them.

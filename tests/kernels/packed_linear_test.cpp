@@ -196,7 +196,7 @@ TEST(PackedLinear, APackIsACopyThatOutlivesItsContext) {
 }
 
 TEST(HostOnly, TheDryDevicePlansWhatADeviceTakes) {
-  OperationContext context, dry(Device{DeviceKind::Meta});
+  Context context, dry(Device{DeviceKind::Meta});  // with a pool, whose rounded blocks are planned
   for (const WeightFormat format : {WeightFormat::Own, WeightFormat::Bf16, WeightFormat::Int8}) {
     const PackedWeight real = pack_weight(context, context.zeros({130, 8}, DType::F32), format);
     const PackedWeight planned = pack_weight(dry, dry.empty({130, 8}, DType::F32), format);

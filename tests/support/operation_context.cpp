@@ -23,6 +23,6 @@ bool operations_on_cuda() {
 }
 
 OperationContext::OperationContext(Device device, int threads)
-    : Context(threads, backend_for(device, threads), device.kind == DeviceKind::Meta) {}
+    : Context(threads, backend_for(device, threads), device.kind == DeviceKind::Meta, MemoryPool::GivesBack::AtOnce) {}
 
 }  // namespace weft::test
