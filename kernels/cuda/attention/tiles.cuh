@@ -43,16 +43,19 @@ template <class T, int kWidth, int kRows, int kThreads>
 __device__ void copy_tile(T* tile, const T* from, int64_t stride, int rows, int columns, bool vectors) {
   using Tile = TileRows<T, kWidth>;
   if (vectors) {
-    constexpr int kAtOnce = kThreads / Tile::kChunks;  // rows; a thread has the same chunk of each
-    static_assert(kThreads % Tile::kChunks == 0 && kRows % kAtOnce == 0);
-    const int c = static_cast<int>(threadIdx.x) % Tile::kChunks;
-    const bool inside = c * Tile::kInChunk < columns;
-    int r = static_cast<int>(threadIdx.x) / Tile::kChunks;
+    constexpr int kOfRow = kThreads < Tile::kChunks ? kThreads : Tile::kChunks;
+    constexpr int kAtOnce = kThreads / kOfRow;  // rows; a thread has the same chunks of each
+    static_assert(kThreads % kOfRow == 0 && Tile::kChunks % kOfRow == 0 && kRows % kAtOnce == 0);
+    const int c = static_cast<int>(threadIdx.x) % kOfRow;
+    int r = static_cast<int>(threadIdx.x) / kOfRow;
     const T* at = from + r * stride + c * Tile::kInChunk;
 #pragma unroll 1
     for (int i = 0; i < kRows / kAtOnce; ++i, r += kAtOnce, at += kAtOnce * stride) {
-      const bool wanted = inside && r < rows;
-      copy_16_later(tile + Tile::at(r, c), wanted ? at : from, wanted);
+#pragma unroll
+      for (int more = 0; more < Tile::kChunks; more += kOfRow) {
+        const bool wanted = (c + more) * Tile::kInChunk < columns && r < rows;
+        copy_16_later(tile + Tile::at(r, c + more), wanted ? at + more * Tile::kInChunk : from, wanted);
+      }
     }
     return;
   }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "kernels/cuda/attention/rows.h"
 #include "kernels/cuda/attention/softmax.cuh"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/pieces.cuh"
+#include "kernels/cuda/runtime/devices.h"
 #include "kernels/cuda/runtime/launch.h"
 #include "kernels/cuda/tuning.h"
 #include "kernels/ops/attention.h"
@@ -34,13 +36,14 @@ struct CachedAttentionArgs {
   float* parts;    // [chunks, rows, heads, part_row]: sums of the chunks, if they are joined later; else null
   float2* ranges;  // [chunks, rows, heads]: maximum and sum
   int part_row;
+  float* joined;  // [blocks, JoinedSoFar]: the joined parts, on a device without shared memory for them; else null
 
   __device__ int visible(int sequence, int row) const { return past[sequence] + (self ? row + 1 : 0); }
   __device__ int64_t place(int64_t row, int group, int query) const { return (row * groups + group) * queries + query; }
 };
 
-// The parts of a thread's rows that are joined so far. They lie in shared memory, since registers are scarce; no other
-// thread reads them.
+// The parts of a thread's rows that are joined so far. They lie in shared memory, since registers are scarce, or where
+// a block has too little of it in the device's memory; no other thread reads them.
 template <int kColumns, int kThreads>
 struct JoinedSoFar {
   static constexpr int kFloats = kColumns / 2 + 4;
@@ -93,6 +96,13 @@ __device__ void store_parts(const RunningRows<kColumns>& rows, int columns, RowP
 }
 
 template <class T, int kWidth>
+using JoinedOf = JoinedSoFar<AttentionShape<T, kWidth>::kColumns, AttentionShape<T, kWidth>::kThreads>;
+template <class T, int kWidth>
+constexpr size_t bytes_to_join() {
+  return AttentionShape<T, kWidth>::kSharedBytes + JoinedOf<T, kWidth>::kBytes;
+}
+
+template <class T, int kWidth, bool kJoinsInShared>
 __global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads, AttentionShape<T, kWidth>::kBlocks)
     cached_attention(const CachedAttentionArgs<T> args) {
   using Shape = AttentionShape<T, kWidth>;
@@ -100,7 +110,10 @@ __global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads, Attention
   extern __shared__ __align__(16) std::byte shared[];
   const int part_of_head = static_cast<int>(blockIdx.y) % Shape::kParts;
   const AttentionTiles<Shape> tiles{shared, part_of_head * Shape::kColumns};
-  const JoinedSoFar<Shape::kColumns, Shape::kThreads> so_far{reinterpret_cast<float*>(tiles.end())};
+  using Joined = JoinedOf<T, kWidth>;
+  const int64_t block = blockIdx.x * int64_t{gridDim.y} + blockIdx.y;
+  const Joined so_far{kJoinsInShared ? reinterpret_cast<float*>(tiles.end())
+                                     : args.joined + block * Joined::kFloats * Shape::kThreads};
 
   const SequenceTile tile(args.query_offsets, args.sequences, blockIdx.x, Shape::kRows, args.queries);
   if (tile.empty()) return;
@@ -258,20 +271,66 @@ int64_t chunks_apart(const CachedAttention& args) {
   return std::max<int64_t>(1, (most + kChunk - 1) / kChunk);
 }
 
+template <class T, int kWidth>
+dim3 grid_of(const CachedAttention& args, int64_t chunks) {
+  using Shape = AttentionShape<T, kWidth>;
+  const int64_t rows = args.out.rows() * args.heads.queries;
+  return {static_cast<unsigned>(tiles_of(rows, args.query_offsets->sequences(), Shape::kRows)),
+          static_cast<unsigned>(args.heads.kv_heads * Shape::kParts), static_cast<unsigned>(chunks)};
+}
+
+// The device's memory for the joined parts of all blocks; 0 if they lie in shared memory, as in plans without a device.
+// A type that devices do not compute in is refused later.
+int64_t floats_joined_outside(const CachedAttention& args, std::optional<int> device) {
+  int64_t floats = 0;
+  if (!device || args.out.dtype() == DType::F64) return floats;
+  with_device_type(args.out.dtype(), [&]<class T>() {
+    with_head_width(args.heads.head_dim, [&]<int kWidth>() {
+      if constexpr (bytes_to_join<T, kWidth>() > kSharedOfAnyDevice) {
+        if (bytes_to_join<T, kWidth>() <= static_cast<size_t>(block_limits(*device).shared_of_block)) return;
+        const dim3 grid = grid_of<T, kWidth>(args, 1);
+        floats = int64_t{grid.x} * grid.y * JoinedOf<T, kWidth>::kFloats * AttentionShape<T, kWidth>::kThreads;
+      }
+    });
+  });
+  return floats;
+}
+
 struct ChunkParts {
-  float* sums = nullptr;
+  int64_t chunks;
+  float *sums = nullptr, *joined = nullptr;
   float2* ranges = nullptr;
   int64_t row = 0;
 
-  ChunkParts(const CachedAttention& args, Scratch& scratch) {
-    const int64_t chunks = chunks_apart(args);
-    if (chunks == 1) return;
+  ChunkParts(const CachedAttention& args, std::optional<int> device, Scratch& scratch) : chunks(chunks_apart(args)) {
+    if (chunks == 1) {
+      const int64_t floats = floats_joined_outside(args, device);
+      if (floats > 0) joined = scratch.take<float>(floats);
+      return;
+    }
     row = (args.heads.head_dim + 7) / 8 * 8;
     const int64_t rows = chunks * args.out.rows() * args.heads.heads();
     sums = scratch.take<float>(rows * row);
     ranges = scratch.take<float2>(rows);
   }
 };
+
+// The kernel that joins where the device has room for it. Shared memory for the joined parts is asked for only if a
+// block joins.
+template <class T, int kWidth>
+void launch_attention(const Stream& stream, const CachedAttention& args, int64_t chunks,
+                      const CachedAttentionArgs<T>& all) {
+  using Shape = AttentionShape<T, kWidth>;
+  const dim3 grid = grid_of<T, kWidth>(args, chunks);
+  if constexpr (bytes_to_join<T, kWidth>() > kSharedOfAnyDevice) {
+    if (all.joined) {
+      launch(stream, cached_attention<T, kWidth, false>, grid, Shape::kThreads, Shape::kSharedBytes, all);
+      return;
+    }
+  }
+  launch(stream, cached_attention<T, kWidth, true>, grid, Shape::kThreads,
+         chunks > 1 ? Shape::kSharedBytes : bytes_to_join<T, kWidth>(), all);
+}
 
 template <class T>
 void launch_cached(const Stream& stream, const CachedAttention& args, const ChunkParts& parts) {
@@ -296,19 +355,14 @@ void launch_cached(const Stream& stream, const CachedAttention& args, const Chun
                                    .rows = args.out.size(0),
                                    .parts = parts.sums,
                                    .ranges = parts.ranges,
-                                   .part_row = static_cast<int>(parts.row)};
+                                   .part_row = static_cast<int>(parts.row),
+                                   .joined = parts.joined};
   if (all.rows == 0) return;
   if (args.qkv) {
     const int64_t units = all.rows * heads.kv_heads * heads.head_dim / (all.vectors ? kVector<T> : 1);
     launch(stream, append_to_cache<T>, blocks_for(units, kAppendThreads), kAppendThreads, 0, all);
   }
-  with_head_width(heads.head_dim, [&]<int kWidth>() {
-    using Shape = AttentionShape<T, kWidth>;
-    const dim3 grid(static_cast<unsigned>(tiles_of(all.rows * heads.queries, sequences, Shape::kRows)),
-                    static_cast<unsigned>(heads.kv_heads * Shape::kParts), static_cast<unsigned>(chunks_apart(args)));
-    const size_t joined = parts.sums ? 0 : JoinedSoFar<Shape::kColumns, Shape::kThreads>::kBytes;
-    launch(stream, cached_attention<T, kWidth>, grid, Shape::kThreads, Shape::kSharedBytes + joined, all);
-  });
+  with_head_width(heads.head_dim, [&]<int kWidth>() { launch_attention<T, kWidth>(stream, args, parts.chunks, all); });
   if (parts.sums) {
     const int lanes = lanes_of_row<T>(all.from.width);
     launch(stream, cached_attention_join<T>, blocks_for(all.rows * heads.heads() * lanes, kJoinThreads), kJoinThreads,
@@ -320,12 +374,14 @@ void launch_cached(const Stream& stream, const CachedAttention& args, const Chun
 
 template <>
 size_t CudaBackend::workspace(const CachedAttention& args) const {
-  return scratch_bytes([&](Scratch& scratch) { ChunkParts(args, scratch); });
+  const auto device = queues_ ? std::optional(stream().device()) : std::nullopt;
+  return scratch_bytes([&](Scratch& scratch) { ChunkParts(args, device, scratch); });
 }
 
 template <>
 void CudaBackend::run(const CachedAttention& args, Scratch scratch) {
-  with_device_type(args.out.dtype(), [&]<class T>() { launch_cached<T>(stream(), args, ChunkParts(args, scratch)); });
+  with_device_type(args.out.dtype(),
+                   [&]<class T>() { launch_cached<T>(stream(), args, ChunkParts(args, stream().device(), scratch)); });
 }
 
 }  // namespace weft::cuda
