@@ -14,6 +14,7 @@
 #include "base/mpi.h"
 #include "base/output.h"
 #include "base/process/exit_file.h"
+#include "kernels/device/devices.h"
 #include "launch/build_info.h"
 #include "launch/command_line/help.h"
 #include "launch/commands.h"
@@ -96,6 +97,7 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", version_text, "The version, the git revision and the libraries");
   const LauncherInfo launcher = find_launcher();
   start_logging(launcher.rank.value_or(0), launcher.world_size.value_or(1));
+  if (launcher.present) load_kernels_with_the_device();
   Action action;
   add_commands(app, action);
   try {

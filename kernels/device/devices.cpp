@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/device/devices.h"
 
+#include <cstdlib>
+
 #include "base/error.h"
 #include "kernels/backend/backend.h"
 #include "kernels/context.h"
 
 namespace weft {
+
+void load_kernels_with_the_device() { setenv("CUDA_MODULE_LOADING", "EAGER", 0); }
 
 Device choose_device(DeviceChoice choice) {
   if (choice == DeviceChoice::Cpu) return {};

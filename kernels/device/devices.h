@@ -37,6 +37,11 @@ struct CudaDevices {
   std::vector<std::string> names;  // by index: "NVIDIA H100 80GB HBM3, sm_90"
   std::string why_none;            // if names is empty: the runtime's error, or that this build has no CUDA
 };
+// For a process with others: CUDA loads all kernels when it opens a device, and not each at its first launch. A kernel
+// that is loaded while a collective runs may wait for the device, which waits for other ranks, which load theirs in
+// turn. Sets CUDA_MODULE_LOADING, unless the environment already has it. Call it before anything asks for devices.
+void load_kernels_with_the_device();
+
 // Queries the runtime at each call. Works without driver and device.
 CudaDevices cuda_devices();
 // The first CUDA device, or the CPU. ConfigError if the choice is Cuda and there is none.

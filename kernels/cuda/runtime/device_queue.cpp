@@ -25,13 +25,14 @@ class CudaMark : public DeviceQueue::Mark {
   Event event_;
 };
 
-// Events order streams: one is recorded in the stream that comes first, and the other stream waits for it. A wait
-// refers to the mark as it is when the wait is queued, so an event may be recorded again at once.
+// The queue of collectives. Their few blocks would otherwise wait behind a product's hundreds, while other ranks wait
+// for them. Events order streams: one is recorded in the stream that comes first, and the other stream waits for it. A
+// wait refers to the mark as it is when the wait is queued, so an event may be recorded again at once.
 class CudaQueue : public DeviceQueue {
  public:
   explicit CudaQueue(const Stream& operations)
       : operations_(operations),
-        stream_(operations.device()),
+        stream_(operations.device(), Stream::Priority::High),
         queued_(operations.device()),
         count_(operations.device()) {}
 

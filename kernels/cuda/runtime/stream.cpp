@@ -21,9 +21,12 @@ double Event::milliseconds_since(const Event& other) const {
 }
 
 // Non-blocking: such a stream does not wait for the default stream, which weft does not use.
-Stream::Stream(int device) : device_(device) {
+Stream::Stream(int device, Priority priority) : device_(device) {
   select_device(device);
-  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
+  int usual = 0, high = 0;
+  check(cudaDeviceGetStreamPriorityRange(&usual, &high), "asking for the priorities of streams");
+  check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, priority == Priority::High ? high : usual),
+        "making a stream");
 }
 Stream::~Stream() { check_quietly(cudaStreamDestroy(stream_), "ending a stream"); }
 void Stream::record(const Event& event) const {

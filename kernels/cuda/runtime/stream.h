@@ -27,10 +27,12 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
-// A queue of work on one device. Events alone order the work of two streams.
+// A queue of work on one device. Events alone order the work of two streams. Where blocks of several wait for a
+// multiprocessor, those of a stream of high priority are the next.
 class Stream {
  public:
-  explicit Stream(int device);
+  enum class Priority : uint8_t { Usual, High };
+  explicit Stream(int device, Priority priority = Priority::Usual);
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
