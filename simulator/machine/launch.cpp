@@ -32,11 +32,14 @@ class RegisterFiles {
     first_ = store_.data() + (kAlignment - at % kAlignment) % kAlignment;
   }
   std::byte* of(size_t warp) { return first_ + warp * bytes_each_; }
+  // What a block begins with: what is in the registers now, the rest unknown, and not what the block before left.
+  void keep() { kept_ = store_; }
+  void restore() { std::ranges::copy(kept_, store_.begin()); }
 
  private:
   static constexpr size_t kAlignment = 64;
   size_t bytes_each_;
-  std::vector<std::byte> store_;
+  std::vector<std::byte> store_, kept_;
   std::byte* first_;
 };
 
@@ -142,6 +145,7 @@ Run::Run(const Launch& launch, Memory& memory, std::mt19937_64& random)
     set_constants(w, kernel);
     set_fixed_specials(w, launch, warps);
   }
+  registers_.keep();
 }
 
 Counters Run::all() {
@@ -164,6 +168,8 @@ void Run::start_block(uint32_t number) {
   block_.global.block = block_.global.run = block_.memory->history().next_run();
   block_.shared = Accessor{
       .floor = block_.global.run, .launch = block_.global.run, .block = block_.global.run, .run = block_.global.run};
+  registers_.restore();
+  std::ranges::fill(block_.local_bytes, std::byte{kUnknown});
   ready_.clear();
   for (Warp& w : block_.warps) {
     start_warp(w, place_of(number, launch_.grid));

@@ -2,7 +2,9 @@
 #include "simulator/runtime/launch.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "simulator/machine/launch.h"
@@ -34,6 +36,26 @@ std::vector<std::byte> packed(const Kernel& kernel, void** arguments) {
   return bytes;
 }
 
+// CUDA_MODULE_LOADING=EAGER: every kernel is loaded with the device. As in the real runtime, a program may still set it
+// before it uses a device, when its kernels are registered long since.
+bool loads_eagerly() {
+  static const bool eager = [] {
+    const char* loading = std::getenv("CUDA_MODULE_LOADING");
+    return loading && std::string_view(loading) == "EAGER";
+  }();
+  return eager;
+}
+
+// A first launch loads its kernel, for which the driver may wait for the device. A collective on it waits for the other
+// ranks, and they may be waiting to load in turn.
+void load(Simulator& all, Function& function, int device) {
+  if (loads_eagerly() || !function.loaded.insert(device).second || all.collectives_under_way[device] == 0) return;
+  all.reports.add(ReportKind::Runtime, "the first launch of " + readable_name(function.name) +
+                                           " loads it while a collective of NCCL is under way on device " +
+                                           std::to_string(device) +
+                                           ", and each may wait for the other: set CUDA_MODULE_LOADING=EAGER");
+}
+
 }  // namespace
 
 std::shared_ptr<const Kernel> kernel_of(Simulator& all, const void* function, int device) {
@@ -58,19 +80,19 @@ size_t dynamic_shared_limit(Simulator& all, const void* function, int device) {
 Status set_dynamic_shared_limit(Simulator& all, const void* function, int device, int bytes) {
   const auto kernel = kernel_of(all, function, device);
   if (!kernel) return Status::InvalidDeviceFunction;
-  if (bytes < 0 || static_cast<size_t>(bytes) + kernel->shared_bytes > DeviceLimits::kSharedPerBlockOptIn)
+  if (bytes < 0 || static_cast<size_t>(bytes) + kernel->shared_bytes > all.multiprocessor().shared_per_block_opt_in())
     return Status::InvalidValue;
   all.programs.function(function)->dynamic_shared_most[device] = static_cast<size_t>(bytes);
   return Status::Success;
 }
 
-int blocks_per_multiprocessor(const Kernel& kernel, int threads, size_t dynamic_shared_bytes) {
+int blocks_per_multiprocessor(const Simulator& all, const Kernel& kernel, int threads, size_t dynamic_shared_bytes) {
   using Limits = DeviceLimits;
+  const Limits::Multiprocessor& has = all.multiprocessor();
   if (threads < 1 || static_cast<uint32_t>(threads) > kernel.max_threads) return 0;
   const int whole_warps = (threads + Limits::kWarp - 1) / Limits::kWarp * Limits::kWarp;
   const size_t shared = kernel.shared_bytes + dynamic_shared_bytes + Limits::kSharedReserved;
-  return std::min({Limits::kBlocksPerMultiprocessor, Limits::kThreadsPerMultiprocessor / whole_warps,
-                   static_cast<int>(Limits::kSharedPerMultiprocessor / shared)});
+  return std::min({has.blocks, has.threads / whole_warps, static_cast<int>(has.shared / shared)});
 }
 
 Status launch(Simulator& all, const void* function, Dim grid, Dim block, void** arguments, size_t shared_bytes,
@@ -81,6 +103,7 @@ Status launch(Simulator& all, const void* function, Dim grid, Dim block, void** 
   const size_t limit = dynamic_shared_limit(all, function, stream.device);
   if (const Status status = check_limits(*kernel, grid, block, shared_bytes, limit); status != Status::Success)
     return status;
+  load(all, *all.programs.function(function), stream.device);
   const uint64_t number = all.count_launch();
   if (number == all.settings.fail_launch) return Status::LaunchOutOfResources;
   const bool fails = number == all.settings.fail_kernel;

@@ -25,6 +25,6 @@ size_t dynamic_shared_limit(Simulator& all, const void* function, int device);
 Status set_dynamic_shared_limit(Simulator& all, const void* function, int device, int bytes);
 
 // The number of blocks that a multiprocessor could hold, by threads and shared memory. Only ptxas knows registers.
-int blocks_per_multiprocessor(const Kernel& kernel, int threads, size_t dynamic_shared_bytes);
+int blocks_per_multiprocessor(const Simulator& all, const Kernel& kernel, int threads, size_t dynamic_shared_bytes);
 
 }  // namespace weft::cuda_device

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <list>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct Function {
   FatBinary* binary = nullptr;
   std::string name;                           // mangled
   std::map<int, size_t> dynamic_shared_most;  // by device, if the program has set it
+  std::set<int> loaded;                       // devices that have launched it
 };
 
 // The functions and variables of a program, which names them by addresses on the host.

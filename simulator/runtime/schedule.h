@@ -26,8 +26,9 @@ struct Task {
 
 struct Stream {
   int device = 0;
-  uint32_t number = 0;      // the stream's number in clocks
-  bool blocking = false;    // ordered with the device's legacy default stream
+  uint32_t number = 0;    // the stream's number in clocks
+  bool blocking = false;  // ordered with the device's legacy default stream
+  int priority = 0;
   uint32_t count = 0;       // the number of operations ever put into it
   double microseconds = 0;  // time of all work ever put into it, in the simulator's own time
   OpId last = kBeforeAll;

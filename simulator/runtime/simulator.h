@@ -15,6 +15,7 @@
 #include "simulator/machine/dim.h"
 #include "simulator/machine/memory.h"
 #include "simulator/machine/reports.h"
+#include "simulator/runtime/device.h"
 #include "simulator/runtime/elsewhere.h"
 #include "simulator/runtime/kernel_counts.h"
 #include "simulator/runtime/pinned_guard.h"
@@ -43,6 +44,10 @@ class Simulator {
   Counters counters;       // all launches that have run
   CountsByKernel kernels;  // the counters of each kernel
   Results results;         // all operations that have run, if the settings ask for them
+
+  const DeviceLimits::Multiprocessor& multiprocessor() const {
+    return DeviceLimits::multiprocessor(settings.capability);
+  }
 
   // Memory that the host and every device reach (cudaMallocManaged) is pinned memory with another name here.
   std::set<uint64_t> managed;
@@ -91,6 +96,9 @@ class Simulator {
   bool allocation_fails() { return ++allocations_ == settings.fail_allocation; }
   uint64_t count_launch() { return ++launches_; }
   uint64_t count_collective() { return ++collectives_; }
+
+  // By device: NCCL's collectives that have been put into a stream and are not done.
+  std::map<int, int> collectives_under_way;
 
   Event& create_event();
   bool has(const Event* event) const;

@@ -185,6 +185,21 @@ TEST(NcclFailures, AbortReleasesTheHostAndItsDevice) {
   });
 }
 
+// A device that waits over both axes is released by one abort.
+TEST(NcclFailures, AbortReleasesADeviceThatWaitsOverTwoAxes) {
+  on_devices({.dp = 2, .tp = 2}, [](Mesh& mesh, Context& context) {
+    const bool waits = mesh.dp().rank() == 0 && mesh.tp().rank() == 0;
+    const Tensor t = filled(context, 1000, DType::F32, 0), u = filled(context, 1000, DType::F32, 0);
+    if (waits) {
+      auto first = mesh.dp().start_all_reduce(t, ReduceOp::Sum, {"gradient bucket", 0});
+      auto second = mesh.tp().start_all_reduce(u, ReduceOp::Sum, {"activation", 0});
+      mesh.device_plane()->abort();
+      get(context, t), get(context, u);
+    }
+    mesh.world().barrier();
+  });
+}
+
 // NCCL is asked while the host waits: the device never finishes a collective that one rank has left.
 TEST(NcclFailures, AnAsynchronousErrorEndsTheWaitAndNamesRankDeviceAndCollective) {
   on_devices({.dp = 2}, [](Mesh& mesh, Context& context) {

@@ -70,6 +70,12 @@ on cuda 2 again train.max_steps=6 "$changed" || fail "it resumes on two devices"
 matches log 'resumed from .* at step 2'
 same_losses again 3
 
+# weft has CUDA load all kernels with the device; told otherwise, one of them is loaded beside a collective.
+code=0
+CUDA_MODULE_LOADING=LAZY on cuda 2 lazy train.max_steps=6 || code=$?
+different "exit status with kernels that load at their first launch" 0 "$code"
+matches log 'the first launch of .* loads it while a collective of NCCL is under way'
+
 # Two ranks share one device.
 devices=1 expect 2 -- on cuda 2 refused train.max_steps=6
 matches log 'several ranks would compute on one CUDA device'

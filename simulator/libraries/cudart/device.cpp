@@ -34,9 +34,9 @@ int attribute_of(const Simulator& all, cudaDeviceAttr attribute) {
     case cudaDevAttrMaxSharedMemoryPerBlock:
       return Limits::kSharedPerBlock;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      return Limits::kSharedPerBlockOptIn;
+      return static_cast<int>(all.multiprocessor().shared_per_block_opt_in());
     case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
-      return Limits::kSharedPerMultiprocessor;
+      return static_cast<int>(all.multiprocessor().shared);
     case cudaDevAttrReservedSharedMemoryPerBlock:
       return Limits::kSharedReserved;
     case cudaDevAttrTotalConstantMemory:
@@ -50,9 +50,9 @@ int attribute_of(const Simulator& all, cudaDeviceAttr attribute) {
     case cudaDevAttrMultiProcessorCount:
       return Limits::kMultiprocessors;
     case cudaDevAttrMaxThreadsPerMultiProcessor:
-      return Limits::kThreadsPerMultiprocessor;
+      return all.multiprocessor().threads;
     case cudaDevAttrMaxBlocksPerMultiprocessor:
-      return Limits::kBlocksPerMultiprocessor;
+      return all.multiprocessor().blocks;
     case cudaDevAttrL2CacheSize:
       return Limits::kL2Bytes;
     case cudaDevAttrComputeCapabilityMajor:
@@ -118,15 +118,15 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
     p->uuid.bytes[15] = static_cast<char>(all.settings.physical(device));
     p->totalGlobalMem = all.memory.capacity();
     p->sharedMemPerBlock = Limits::kSharedPerBlock;
-    p->sharedMemPerBlockOptin = Limits::kSharedPerBlockOptIn;
-    p->sharedMemPerMultiprocessor = Limits::kSharedPerMultiprocessor;
+    p->sharedMemPerBlockOptin = all.multiprocessor().shared_per_block_opt_in();
+    p->sharedMemPerMultiprocessor = all.multiprocessor().shared;
     p->reservedSharedMemPerBlock = Limits::kSharedReserved;
     p->regsPerBlock = Limits::kRegistersPerBlock;
     p->regsPerMultiprocessor = Limits::kRegistersPerMultiprocessor;
     p->warpSize = Limits::kWarp;
     p->maxThreadsPerBlock = Limits::kThreadsPerBlock;
-    p->maxThreadsPerMultiProcessor = Limits::kThreadsPerMultiprocessor;
-    p->maxBlocksPerMultiProcessor = Limits::kBlocksPerMultiprocessor;
+    p->maxThreadsPerMultiProcessor = all.multiprocessor().threads;
+    p->maxBlocksPerMultiProcessor = all.multiprocessor().blocks;
     const int block[] = {Limits::kBlockX, Limits::kBlockY, Limits::kBlockZ};
     const int grid[] = {Limits::kGridX, Limits::kGridY, Limits::kGridZ};
     std::copy_n(block, 3, p->maxThreadsDim);
@@ -162,7 +162,7 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
 // Priorities change nothing: every order that streams and events allow is drawn anyway.
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   *least = 0;
-  *greatest = -5;
+  *greatest = Limits::kHighestPriority;
   return cudaSuccess;
 }
 // Programs may ask for peer access; it is not simulated, and cudaDeviceEnablePeerAccess ends the program.

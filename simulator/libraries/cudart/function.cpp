@@ -74,7 +74,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, 
   return answer_of([&](Simulator& all) {
     const auto kernel = kernel_of(all, function, this_thread().device);
     if (!kernel) return Status::InvalidDeviceFunction;
-    *blocks = blocks_per_multiprocessor(*kernel, threads, dynamic_shared_bytes);
+    *blocks = blocks_per_multiprocessor(all, *kernel, threads, dynamic_shared_bytes);
     return Status::Success;
   });
 }

@@ -43,10 +43,18 @@ using namespace weft::cuda_device;
 
 extern "C" {
 
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int) {
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
   return answer_of([&](Simulator& all) {
     if (flags & ~cudaStreamNonBlocking) return Status::InvalidValue;
-    *stream = handle_of(all.schedule.create_stream(this_thread().device, flags != cudaStreamNonBlocking));
+    Stream& made = all.schedule.create_stream(this_thread().device, flags != cudaStreamNonBlocking);
+    made.priority = std::clamp(priority, DeviceLimits::kHighestPriority, 0);
+    *stream = handle_of(made);
+    return Status::Success;
+  });
+}
+cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
+  return on_stream(stream, [&](Simulator&, Stream& own) {
+    *priority = own.priority;
     return Status::Success;
   });
 }

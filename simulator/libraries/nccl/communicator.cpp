@@ -104,7 +104,9 @@ struct Put {
         call(call),
         turn(turn_of(call.device, batch)),
         number(call.clique->call(call.rank)),
-        fault(fault_of(all.count_collective(), all.settings)) {}
+        fault(fault_of(all.count_collective(), all.settings)) {
+    ++all.collectives_under_way[call.device];
+  }
 
   Work sending() const {
     const auto may = [it = *this] {
@@ -148,6 +150,7 @@ struct Put {
       clique.finish(call.rank, number);
     }
     done(call.device, *turn);
+    --all.collectives_under_way[call.device];
   }
   void deliver() const {
     const std::vector<Bytes> sent = call.clique->take(number);
@@ -209,6 +212,7 @@ ncclResult_t join_clique(Simulator& all, const ncclUniqueId& id, int ranks, int 
   return wait_for_all(all, *clique);
 }
 
+bool in_group() { return group().depth > 0; }
 void start_group() { ++group().depth; }
 
 ncclResult_t end_group(Simulator& all) {

@@ -31,6 +31,7 @@ ncclResult_t join_clique(Simulator& all, const ncclUniqueId& id, int ranks, int 
 // Calls between ncclGroupStart and ncclGroupEnd are put into their streams together, at the end.
 void start_group();
 ncclResult_t end_group(Simulator& all);
+bool in_group();
 
 // Puts a collective of this rank into a stream, immediately or at the end of the group.
 ncclResult_t call(Simulator& all, Communicator& communicator, const Collective& what, const void* send, void* receive,

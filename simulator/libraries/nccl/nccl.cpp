@@ -2,7 +2,9 @@
 // The calls of NCCL's C interface.
 #include <nccl.h>
 
+#include <algorithm>
 #include <mutex>
+#include <set>
 
 #include "simulator/libraries/nccl/communicator.h"
 
@@ -43,6 +45,21 @@ ncclResult_t transferred(const Transfer& what, ncclComm_t c, cudaStream_t stream
   });
 }
 
+// Communicators that are neither destroyed nor aborted.
+std::set<const Communicator*>& living() {
+  static auto* const all = new std::set<const Communicator*>;
+  return *all;
+}
+void forget(ncclComm_t c) {
+  living().erase(&of(c));
+  delete &of(c);
+}
+bool others_wait(const Communicator& mine) {
+  return std::ranges::any_of(living(), [&](const Communicator* other) {
+    return other != &mine && other->device == mine.device && other->clique && !other->clique->idle(other->rank);
+  });
+}
+
 }  // namespace
 
 extern "C" {
@@ -62,6 +79,7 @@ ncclResult_t ncclCommInitRank(ncclComm_t* c, int ranks, ncclUniqueId id, int ran
   return locked([&](Simulator& all) {
     auto* made = new Communicator;
     *c = reinterpret_cast<ncclComm_t>(made);
+    living().insert(made);
     return join_clique(all, id, ranks, rank, *made);
   });
 }
@@ -84,15 +102,19 @@ ncclResult_t ncclCommDestroy(ncclComm_t c) {
     return all.run_until(done) ? ncclSuccess : ncclSystemError;
   });
   const std::lock_guard lock(simulator().mutex);
-  delete &of(c);
+  forget(c);
   return waited;
 }
-// Pending calls end without a result.
+// Pending calls end without a result. The real call waits for the device, and so for calls of other communicators that
+// nothing ends; in a group all are aborted first.
 ncclResult_t ncclCommAbort(ncclComm_t c) {
   return locked([&](Simulator& all) {
+    if (!in_group() && others_wait(of(c)))
+      all.reports.add(ReportKind::Runtime,
+                      "ncclCommAbort outside of a group: it waits for the device, where another communicator waits");
     of(c).clique->abort(of(c).rank);
     all.note_move();
-    delete &of(c);
+    forget(c);
     return ncclSuccess;
   });
 }

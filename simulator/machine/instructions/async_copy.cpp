@@ -10,16 +10,22 @@
 namespace weft::cuda_device {
 namespace {
 
-// The number of bytes that each lane copies: operand 2 is this number, or a predicate for 0; the rest becomes zero.
+// The number of bytes that each lane copies: operand 2 is this number, or a predicate for 0; the rest becomes zero. The
+// manual leaves open what a number beyond the destination's does.
 void read_wanted(const Warp& w, const Instruction& i, AsyncCopy* copy) {
   copy->wanted.fill(i.bytes);
   if (i.operands.size() < 3) return;
   const Operand& o = i.operands[2];
   for_each_lane(copy->lanes, [&](int l) {
-    if (o.width == Operand::kPredicate)
+    if (o.width == Operand::kPredicate) {
       copy->wanted[size_t(l)] = w.predicate(o) >> l & 1 ? 0 : i.bytes;
-    else
-      copy->wanted[size_t(l)] = uint8_t(std::min<uint32_t>(w.lanes<uint32_t>(o)[l], i.bytes));
+      return;
+    }
+    const uint32_t wanted = w.lanes<uint32_t>(o)[l];
+    if (wanted > i.bytes)
+      report(w, i, l, ReportKind::AsyncCopy,
+             "copies " + std::to_string(wanted) + " bytes to a destination of " + std::to_string(i.bytes));
+    copy->wanted[size_t(l)] = uint8_t(std::min<uint32_t>(wanted, i.bytes));
   });
 }
 
@@ -111,9 +117,10 @@ void decode_cp(Statement& s) {
     i.mode = 1;
     i.execute = &wait;
   } else if (s.words.take_one({"shared", "shared::cta"}) != "" && s.words.take("global")) {
-    s.words.take_any({"ca", "cg", "L2::64B", "L2::128B", "L2::256B"});
+    const bool past_l1 = s.words.take_one({"ca", "cg"}) == "cg";
+    s.words.take_any({"L2::64B", "L2::128B", "L2::256B"});
     i.bytes = uint8_t(parse_number(s.operands.at(2)));
-    if (i.bytes != 4 && i.bytes != 8 && i.bytes != 16) return;
+    if (i.bytes != 16 && (past_l1 || (i.bytes != 4 && i.bytes != 8))) return;
     s.operands.erase(s.operands.begin() + 2);
     s.widths = {8, 8, 4};
     i.execute = &issue;

@@ -66,14 +66,16 @@ struct ToInteger {
     return std::nearbyint(v);
   }
 };
-// Float to integer clamps at the ends of the type; NaN becomes 0.
+// Float to integer clamps at the ends of the type. NaN becomes 0 between types of at most 32 bits, and else the type's
+// highest bit (PTX ISA, cvt).
 template <class D, Round kRound>
 struct Clamped {
   template <class S>
   D operator()(S v) const {
     using Limits = std::numeric_limits<D>;
     const S r = ToInteger<kRound>{}(v);
-    if (!(r == r)) return 0;
+    constexpr bool kWide = sizeof(S) == 8 || sizeof(D) == 8;
+    if (!(r == r)) return kWide ? D(std::make_unsigned_t<D>(1) << (8 * sizeof(D) - 1)) : D(0);
     if (r <= S(Limits::min())) return Limits::min();
     return r >= S(Limits::max()) ? Limits::max() : D(r);
   }

@@ -108,13 +108,14 @@ void load_matrices(Warp& w, const Instruction& i) {
 }
 
 void decode_ldmatrix(Statement& s) {
-  s.words.take_any({"sync", "aligned", "shared", "shared::cta"});
+  s.words.take_any({"sync", "aligned"});
+  const bool shared = s.words.take_one({"shared", "shared::cta"}) != "";  // else the address is generic
   s.instruction.meets = Meets::Warp;
   const bool transposed = s.words.take("trans");
   const std::string_view count = s.words.take_one({"x1", "x2", "x4"});
   s.instruction.results = count == "x4" ? 4 : count == "x2" ? 2 : 1;
   s.least_operands = s.instruction.results + 1u;
-  if (!s.words.take("m8n8") || !s.words.take("b16")) return;
+  if (!s.words.take("m8n8") || !s.words.take("b16") || !shared) return;
   Execute& e = s.instruction.execute;
   if (count == "x1") e = transposed ? &load_matrices<1, true> : &load_matrices<1, false>;
   if (count == "x2") e = transposed ? &load_matrices<2, true> : &load_matrices<2, false>;

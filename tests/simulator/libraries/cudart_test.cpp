@@ -336,6 +336,19 @@ void with_setting(const char* name, const char* value, const std::function<void(
       testing::ExitedWithCode(0), "");
 }
 
+// An A100 has 164 KB of shared memory a multiprocessor, an L40S 100 KB, of which a block gets all but one.
+TEST(CudartSettings, LimitsAreThoseOfTheCapability) {
+  for (const auto& [capability, shared, blocks] : {std::tuple("80", 163, 32), {"89", 99, 24}, {"90", 227, 32}}) {
+    with_setting("WEFT_CUDA_DEVICE_CAPABILITY", capability, [shared, blocks] {
+      int value = 0;
+      EXPECT_EQ(cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0), cudaSuccess);
+      EXPECT_EQ(value, shared << 10);
+      EXPECT_EQ(cudaDeviceGetAttribute(&value, cudaDevAttrMaxBlocksPerMultiprocessor, 0), cudaSuccess);
+      EXPECT_EQ(value, blocks);
+    });
+  }
+}
+
 TEST(CudartSettings, TheNthAllocationFails) {
   with_setting("WEFT_CUDA_DEVICE_FAIL_ALLOCATION", "2", [] {
     void* p = nullptr;

@@ -209,6 +209,32 @@ TEST(Nccl, ARankThatAbortsIsAnErrorOfTheOthers) {
   }));
 }
 
+// Alone, the first abort would wait for a device that waits in the other communicator.
+TEST(Nccl, CommunicatorsWhoseDeviceWaitsAreAbortedInAGroup) {
+  const auto aborted = [](bool grouped) {
+    return [grouped](Rank& rank) {
+      OnDevice<float> x(Floats(3, 1));
+      if (rank.number == 0) {
+        ncclAllReduce(x.p, x.p, 3, ncclFloat32, ncclSum, rank.one, rank.first);
+        ncclAllReduce(x.p, x.p, 3, ncclFloat32, ncclSum, rank.two, rank.second);
+      }
+      if (grouped) ncclGroupStart();
+      ncclCommAbort(rank.one);
+      ncclCommAbort(rank.two);
+      if (grouped) ncclGroupEnd();
+      ok(cudaDeviceSynchronize());
+    };
+  };
+  IN_A_PROCESS({
+    on_three_ranks(aborted(true));
+    EXPECT_EQ(reported(), "");
+  });
+  IN_A_PROCESS({
+    on_three_ranks(aborted(false));
+    EXPECT_THAT(reported(), HasSubstr("ncclCommAbort outside of a group"));
+  });
+}
+
 TEST(Nccl, ACollectiveThatFailsNeverEndsAndIsAnAsynchronousError) {
   IN_A_PROCESS({
     setenv("WEFT_CUDA_DEVICE_COUNT", "1", 1);

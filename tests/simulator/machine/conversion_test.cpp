@@ -43,6 +43,15 @@ TEST(Convert, FloatsToIntegersRoundAndClamp) {
   EXPECT_EQ(evaluate<int64_t>("cvt.rzi.s64.f64 %d, %a;", F64{-1e15 - 0.5}), (S64{-1000000000000000ll}));
 }
 
+// As the manual says of cvt: 0 only where neither type has 64 bits.
+TEST(Convert, NaNIsTheHighestBitOfWideTypes) {
+  EXPECT_EQ(evaluate<uint32_t>("cvt.rzi.u32.f32 %d, %a;", F32{kNaN}), (U32{0}));
+  EXPECT_EQ(evaluate<int64_t>("cvt.rzi.s64.f32 %d, %a;", F32{kNaN}), (S64{INT64_MIN}));
+  EXPECT_EQ(evaluate<uint64_t>("cvt.rzi.u64.f32 %d, %a;", F32{kNaN}), (U64{1ull << 63}));
+  EXPECT_EQ(evaluate<int32_t>("cvt.rzi.s32.f64 %d, %a;", F64{double(kNaN)}), (S32{INT32_MIN}));
+  EXPECT_EQ(evaluate<uint32_t>("cvt.rzi.u32.f64 %d, %a;", F64{double(kNaN)}), (U32{1u << 31}));
+}
+
 TEST(Convert, FloatsToWholeFloats) {
   const F32 a = {2.5f, -2.5f, 0.7f};
   EXPECT_EQ(evaluate<float>("cvt.rni.f32.f32 %d, %a;", a), (F32{2, -2, 1}));

@@ -87,6 +87,19 @@ TEST(Launch, SharedMemoryDoesNotOutliveABlock) {
   EXPECT_EQ(device.reports.all().size(), 1u);
 }
 
+// A register and a local variable that the block itself has not written hold no value of the block before.
+TEST(Launch, RegistersAndLocalMemoryDoNotOutliveABlock) {
+  TestDevice device;
+  const uint64_t out = device.allocate(4 * 8);
+  device.run_body(
+      ".local .align 4 .b8 stack[4];\nmov.u64 %rd8, stack; ld.local.u32 %r1, [%rd8]; mov.u32 %r3, %ctaid.x;\n"
+      "mad.wide.u32 %rd9, %r3, 8, %rd0; setp.eq.u32 %p1, %t, 0; @%p1 st.global.v2.u32 [%rd9], {%r1, %r2};\n"
+      "mov.u32 %r2, 5; st.local.u32 [%rd8], 5;",
+      1, {out}, {4});
+  EXPECT_EQ(device.findings(), "");
+  EXPECT_EQ(device.get<uint32_t>(out, 8), U32(8, 0xffffffffu));
+}
+
 // printf as nvcc calls it: format and values as parameters in local memory.
 TEST(Launch, PrintfPrints) {
   TestDevice device;
