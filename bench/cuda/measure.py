@@ -46,6 +46,8 @@ def parse(arguments):
     p.add_argument("--llmc", help="llm.c's train_gpt2cu, as bench/README.md builds it, to be measured with GPT-2 124M")
     p.add_argument("--skip", default="", help="parts or stages, comma-separated: smoke, same bits, tests, sanitizer, "
                                               "peers, a model by its name, a model and a variant (gpt2-124m graphs)")
+    p.add_argument("--dry-run", action="store_true", help="try every stage with so little work that the simulated device "
+                                                          "does it in a minute; the figures mean nothing")
     options = p.parse_args(arguments)
     for name in options.models.split(",") + options.peer_models.split(","):
         if name not in SIZES:
@@ -80,11 +82,11 @@ def meet_device(record):
 def test(record):
     operations = program(record.options, "kernels_test", "tests/kernels")
     if operations:
-        chosen = ["--gtest_filter=-HostOnly*", "--gtest_brief=1"]
+        chosen = [f"--gtest_filter={record.amounts.operations}", "--gtest_brief=1"]
         record.run("tests of operations", 150, [operations, *chosen], WEFT_TEST_DEVICE="cuda")
     steps = program(record.options, "cuda_test", "tests/trainer")
     if steps:
-        record.run("tests of whole steps", 90, [steps, "--gtest_brief=1"])
+        record.run("tests of whole steps", 90, [steps, f"--gtest_filter={record.amounts.whole_steps}", "--gtest_brief=1"])
 
 
 def sanitize(record):
@@ -101,7 +103,7 @@ def measure_steps(record, weft, folder, model, variant=None):
     options, (windows, micro_batch) = record.options, SIZES[model]
     name = " ".join(filter(None, (model, variant)))
     job = ["device=cuda", f"train.precision={options.precision}", f"batch.sequences={windows}",
-           f"batch.micro_batch_tokens={micro_batch}", *VARIANTS.get(variant, []), *options.set]
+           f"batch.micro_batch_tokens={micro_batch}", *VARIANTS.get(variant, []), *record.amounts.gpt, *options.set]
     command = [weft, "bench", "--model", model, "--steps", options.steps, "--warmup", 3]
     if variant is None:
         command.append("--operations")

@@ -13,6 +13,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench" / "cpu"))
+import amounts  # noqa: E402
 from result_file import ResultFile  # noqa: E402
 
 LAST = 2000  # characters that are kept of a failed stage's output
@@ -50,6 +51,7 @@ class Record:
     def __init__(self, options):
         self.options = options
         self.skipped = options.skip.split(",")
+        self.amounts = amounts.DRY if options.dry_run else amounts.FULL
         self.end = time.monotonic() + options.budget
         self.file = ResultFile(pathlib.Path(options.out).stem, options.out, options.raw)
         self.result = {"name": pathlib.Path(options.out).stem, "date": datetime.datetime.now().isoformat(timespec="seconds"),

@@ -11,26 +11,25 @@ import time
 from smoke import prepare, settings, train_events
 
 JOB = "configs/sample/gpt.yaml"
-STEPS, HALF = 300, 150
 SECONDS = 60
 
 
-def command(weft, directory, fields, ranks):
-    always = ["device=cuda", "train.precision=bf16", f"train.max_steps={STEPS}", "schedule.warmup_steps=10",
-              "log.every_steps=1", "evaluation.every_steps=100", "checkpoint.every_steps=100",
-              "log.generations.every_steps=0", f"run_dir={directory}"]
+def command(amounts, weft, directory, fields, ranks):
+    always = ["device=cuda", "train.precision=bf16", f"train.max_steps={amounts.bits_steps}", "schedule.warmup_steps=10",
+              "log.every_steps=1", f"evaluation.every_steps={amounts.bits_steps // 3}", f"checkpoint.every_steps={amounts.bits_steps // 3}",
+              "log.generations.every_steps=0", f"run_dir={directory}", *amounts.jobs[JOB]]
     launcher = ["mpirun", "-np", str(ranks), "--bind-to", "none"] if ranks > 1 else []
     return [str(word) for word in [*launcher, weft, "train", JOB, *settings([*always, *fields])]]
 
 
-def run(words, folder, directory, end=None):
+def run(words, folder, directory, half, end=None):
     """Starts a run, and after half of its steps sends it the signal `end`; its exit status."""
     deadline = time.monotonic() + SECONDS
     with open(f"{directory}.log", "a", encoding="utf-8") as log:
         process = subprocess.Popen(words, cwd=folder, stdout=log, stderr=subprocess.STDOUT)
         try:
             while end and process.poll() is None and time.monotonic() < deadline:
-                if len(train_events(directory)) > HALF:
+                if len(train_events(directory)) > half:
                     process.send_signal(end)
                     break
                 time.sleep(0.02)
@@ -54,15 +53,16 @@ def compare_bits(record, weft, folder):
         wanted.pop("two ranks again", None)
     folder = pathlib.Path(folder, "same-bits")
     folder.mkdir()
-    if not wanted or not prepare(record, weft, folder, JOB):
+    if not wanted or not prepare(record, weft, folder, JOB, record.amounts.jobs[JOB]):
         return
+    steps = record.amounts.bits_steps
     references = {}
 
     def trained(name, fields, ranks, end):
         directory = folder / name
-        words = command(weft, directory, fields, ranks)
-        statuses = [run(words, folder, directory, end)] if end else []
-        statuses.append(run(words, folder, directory))
+        words = command(record.amounts, weft, directory, fields, ranks)
+        statuses = [run(words, folder, directory, steps // 2, end)] if end else []
+        statuses.append(run(words, folder, directory, steps // 2))
         return statuses, train_events(directory)
 
     for what, (reference, other) in wanted.items():
@@ -71,7 +71,7 @@ def compare_bits(record, weft, folder):
         started = time.monotonic()
         statuses, losses = trained(what.replace(" ", "-"), *other)
         outcome = "passed" if losses == references[reference] else "failed: other bits"
-        if statuses[-1] != 0 or len(losses) != STEPS:
+        if statuses[-1] != 0 or len(losses) != steps:
             outcome = "failed: did not train"
         record.add({"stage": f"same bits: {what}", "outcome": outcome, "seconds": round(time.monotonic() - started, 1),
                     "exits": ", ".join(map(str, statuses))},

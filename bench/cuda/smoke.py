@@ -14,7 +14,6 @@ from record import ROOT, attempt
 # Each with fields of its own. Finetuning begins from what pretraining left on the CPU.
 JOBS = {"configs/sample/gpt.yaml": [], "configs/sample/translation.yaml": [],
         "configs/finetune/sample-translate.yaml": ["train.init_from=runs/gpt-0"]}
-STEPS = 40
 # Of a loss, relative. In fp32 sums of a few thousand terms differ in their order, and 40 updates add that up.
 ALLOWED = {"fp32": 2e-3, "bf16": 3e-2}
 RUNS = (("cpu", "fp32"), ("cuda", "fp32"), ("cuda", "bf16"), ("cuda", "bf16"))
@@ -57,10 +56,11 @@ def train_events(directory):
 
 def train(record, weft, folder, job, device, precision, directory, algorithms=None):
     """How a run ended, and the loss and the norm of each of its steps."""
+    steps = record.amounts.smoke_steps
     shared = [f"train.algorithms_file={algorithms}"] if algorithms else []
-    fields = [*JOBS[job], *shared, f"device={device}", f"train.precision={precision}", f"train.max_steps={STEPS}",
-              "schedule.warmup_steps=10", "log.every_steps=1", f"evaluation.every_steps={STEPS}", f"checkpoint.every_steps={STEPS}",
-              f"run_dir={directory}"]
+    fields = [*JOBS[job], *shared, f"device={device}", f"train.precision={precision}", f"train.max_steps={steps}",
+              f"schedule.warmup_steps={steps // 4}", "log.every_steps=1", f"evaluation.every_steps={steps}", f"checkpoint.every_steps={steps}",
+              f"run_dir={directory}", *record.amounts.jobs[job]]
     ended = attempt([weft, "train", job, *settings(fields)], record.left(60), folder=folder)
     return ended, list(train_events(directory).values())
 
@@ -82,7 +82,7 @@ def compared(found):
 def try_job(record, weft, folder, job):
     """One stage: a job's runs, as far as they succeed, and their losses."""
     name = pathlib.Path(job).stem
-    if not prepare(record, weft, folder, job, JOBS[job]):
+    if not prepare(record, weft, folder, job, [*JOBS[job], *record.amounts.jobs[job]]):
         return
     directories = [folder / "runs" / f"{name}-{i}" for i in range(len(RUNS))]
     stage, found = {"stage": f"{name}: losses", "seconds": 0.0}, []
@@ -90,7 +90,7 @@ def try_job(record, weft, folder, job):
         again = directories[-2] / "algorithms.json" if directory == directories[-1] else None
         ended, losses = train(record, weft, folder, job, *run, directory, again)
         stage["seconds"] = round(stage["seconds"] + ended["seconds"], 1)
-        if ended["outcome"] != "passed" or len(losses) != STEPS:
+        if ended["outcome"] != "passed" or len(losses) != record.amounts.smoke_steps:
             return record.add({**stage, "outcome": f"failed: on {' in '.join(run)}: {ended['outcome']}"}, ended["output"])
         found.append(losses)
     stage["outcome"], stage["greatest_difference"] = compared(found)
