@@ -197,7 +197,7 @@ train: {{max_steps: 1}}
 """)
     bench.weft("import-hf", root / "theirs", root / "ours")
     bench.weft("prepare", root / "job.yaml")
-    said = json.loads(bench.weft("evaluate", root / "job.yaml", "--checkpoint", root / "ours", "--json"))
+    said = json.loads(bench.weft("evaluate", root / "job.yaml", "--checkpoint", root / "ours", "--json"))["perplexity"]
     ids = torch.tensor(AutoTokenizer.from_pretrained(root / "theirs")(text.decode()).input_ids + [50256])
     ids = ids[:said["tokens"] + 1]
     total = 0.0
