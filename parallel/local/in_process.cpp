@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "kernels/device/devices.h"
+
 namespace weft {
 namespace {
 
@@ -280,6 +282,7 @@ void run_in_process(const MeshLayout& layout, const std::function<void(Mesh& mes
 void run_hosts_in_process(const MeshLayout& layout,
                           const std::function<void(const MakeHostPlane& host, int rank)>& body,
                           const InProcessOptions& options) {
+  load_kernels_with_the_device();
   const AllMeetings meetings = meetings_of(layout, options);
   run_ranks(layout.ranks(), meetings, [&](int rank) {
     body(

@@ -17,7 +17,8 @@ struct InProcessOptions {
 void run_in_process(const MeshLayout& layout, const std::function<void(Mesh& mesh, int rank)>& body,
                     const InProcessOptions& options = {});
 
-// Runs ranks as run_in_process() does, with host planes alone, for ranks whose tensors another library exchanges.
+// Runs ranks as run_in_process() does, with host planes alone, for ranks whose tensors another library exchanges: NCCL
+// between devices, which load their kernels first (load_kernels_with_the_device()).
 void run_hosts_in_process(const MeshLayout& layout,
                           const std::function<void(const MakeHostPlane& host, int rank)>& body,
                           const InProcessOptions& options = {});

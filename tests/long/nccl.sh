@@ -9,7 +9,7 @@ scratch=$1 seeds=5 cells='*'
 source tests/long/same_bits.sh
 
 train() {
-  GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$((part - 1)) WEFT_WHOLE_MATRIX=1 WEFT_TEST_DEVICE=cuda WEFT_CUDA_DEVICE_COUNT=4 CUDA_MODULE_LOADING=EAGER LD_LIBRARY_PATH=build/cpu/simulated \
+  GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$((part - 1)) WEFT_WHOLE_MATRIX=1 WEFT_TEST_DEVICE=cuda WEFT_CUDA_DEVICE_COUNT=4 LD_LIBRARY_PATH=build/cpu/simulated \
     build/cpu/tests/trainer/nccl_parity_test --gtest_filter="$cells" --gtest_brief=1 | tee "$scratch/gtest"
 }
 

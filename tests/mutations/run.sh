@@ -101,8 +101,7 @@ run_test() {
   local binary
   binary=$(find build/cpu/tests -type f -name "$1")
   local device=(env)
-  [[ $3 == cuda/* ]] && device=(env WEFT_TEST_DEVICE=cuda WEFT_CUDA_DEVICE_COUNT=4
-    CUDA_MODULE_LOADING=EAGER LD_LIBRARY_PATH="$PWD/build/cpu/simulated")
+  [[ $3 == cuda/* ]] && device=(env WEFT_TEST_DEVICE=cuda WEFT_CUDA_DEVICE_COUNT=4 LD_LIBRARY_PATH="$PWD/build/cpu/simulated")
   [[ $1 == mpi_* ]] && device=(env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1
     mpirun --oversubscribe --bind-to none -np 4)
   timeout 300 "${device[@]}" "$binary" --gtest_filter="$2" --gtest_brief=1 >test.log 2>&1 && result=0 || result=1
