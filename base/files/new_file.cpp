@@ -93,6 +93,8 @@ void NewFile::commit() {
   committed_ = true;
 }
 
+void remove_unfinished(const fs::path& name) { remove_all_abandoned(directory_of(name), prefix_of(name)); }
+
 File unnamed_file(const fs::path& directory) {
   File file = make(directory, ".weft-");
   ::unlink(file.path().c_str());

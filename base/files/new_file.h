@@ -24,6 +24,9 @@ class NewFile {
   bool committed_ = false;
 };
 
+// Removes what killed wefts left of this name, as its next NewFile would, where there may be no next one.
+void remove_unfinished(const fs::path& name);
+
 // A file without a name in this directory, which disappears with the process.
 File unnamed_file(const fs::path& directory);
 

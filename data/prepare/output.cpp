@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/files/new_file.h"
 #include "data/prepare/journal.h"
 
 namespace weft {
@@ -69,6 +70,7 @@ void OutputDirectory::clear(const std::set<std::string>& kept) const {
     const bool staged = name == kJournalName || name.ends_with(".h5.tmp") || name.ends_with(".json.tmp");
     if (staged && !kept.contains(name)) fs::remove(at->path(), ignored);
   }
+  remove_unfinished(staging_ / kJournalName);
 }
 
 void OutputDirectory::stage(const std::string& name, std::string_view bytes) {
@@ -93,6 +95,15 @@ void OutputDirectory::commit(const Manifest& manifest) {
   fs::remove(staging_, ignored);
   for (const std::string& name : before) {
     if (!now.contains(name)) fs::remove(path_ / name, ignored);
+  }
+}
+
+void clear_after_commit(const fs::path& path) {
+  const fs::path staging = path / kStagingName;
+  if (!fs::is_directory(fs::symlink_status(staging)) || fs::exists(staging / kJournalName)) return;
+  try {
+    const OutputDirectory uncommitted(path);  // clears when it goes
+  } catch (const Error&) {  // another process is at work here, or the folder is not this user's: it stays
   }
 }
 

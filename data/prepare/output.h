@@ -40,4 +40,8 @@ class OutputDirectory {
   bool committed_ = false;
 };
 
+// Removes the folder that a preparation left which was killed behind its commit. Not that of an unfinished one, which
+// has a journal, nor of one that is under way.
+void clear_after_commit(const fs::path& path);
+
 }  // namespace weft

@@ -100,7 +100,10 @@ PrepareReport prepare(const TextJob& job, const PrepareOptions& options) {
     }
     report.replaced = reason_to_replace(report.directory, report.manifest, differs, options.force);
     report.already_prepared = report.replaced.empty();
-    if (report.already_prepared) return report;
+    if (report.already_prepared) {
+      clear_after_commit(report.directory);
+      return report;
+    }
   }
 
   preparation.corpus().check_beginnings();

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "data/dataset/inspect.h"
+#include "data/prepare/journal.h"
 #include "data/prepare/output.h"
 #include "tests/data/prepare/fixture.h"
 #include "tests/support/error_of.h"
@@ -169,6 +170,21 @@ TEST_F(PrepareAgain, LeftoversOfAKilledPreparationAreCleared) {
   data_.shard_tokens = 100;
   again(true);
   EXPECT_FALSE(fs::exists(scratch_ / "out" / kStagingName));
+}
+
+// A preparation that was killed when its dataset was whole has removed its journal, and not yet the folder. One with a
+// journal is another preparation's, which may be resumed.
+TEST_F(PrepareAgain, AFolderLeftBehindAWholeDatasetIsCleared) {
+  const fs::path staging = scratch_ / "out" / kStagingName;
+  fs::create_directory(staging);
+  scratch_.write(fmt::format("out/{}/.{}.weft-0123abcd", kStagingName, kJournalName), "x");
+  EXPECT_TRUE(again().already_prepared);
+  EXPECT_FALSE(fs::exists(staging));
+  EXPECT_EQ(contents(data_.directory), before_);
+  fs::create_directory(staging);
+  scratch_.write(fmt::format("out/{}/{}", kStagingName, kJournalName), "x");
+  EXPECT_TRUE(again().already_prepared);
+  EXPECT_TRUE(fs::exists(staging / kJournalName));
 }
 
 TEST_F(PrepareAgain, OthersFilesAreLeftAsTheyAre) {
