@@ -48,7 +48,8 @@ class Events {
   explicit Events(const TracedRank& rank) : rank_(rank), process_(process_of(rank.rank)) {
     name("process_name", process_, rank.name);
     add(R"({{"ph":"M","pid":{},"name":"process_sort_index","args":{{"sort_index":{}}}}})", process_, rank.rank);
-    for (const auto lane : {Lane::Queue, Lane::Host, Lane::Loader, Lane::Saves}) {
+    for (int number = 0; number < enum_size<Lane>(); ++number) {
+      const auto lane = static_cast<Lane>(number);
       name("thread_name", thread_of(lane), std::string(kLanes[lane]));
     }
   }
