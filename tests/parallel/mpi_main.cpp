@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/mpi.h"
+#include "kernels/device/devices.h"
 
 namespace {
 
@@ -26,6 +27,7 @@ class EndsAllRanks : public testing::EmptyTestEventListener {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
+  weft::load_kernels_with_the_device();  // as launch/main.cpp does for ranks
   const weft::MpiEnvironment mpi(weft::find_launcher());
   auto& listeners = testing::UnitTest::GetInstance()->listeners();
   if (mpi.rank() != 0) delete listeners.Release(listeners.default_result_printer());
