@@ -7,7 +7,7 @@
 #include "exchange/export.h"
 #include "exchange/export_plan.h"
 #include "exchange/gpt2_config.h"
-#include "tests/exchange/fixture/export.h"
+#include "tests/exchange/fixture/marian.h"
 #include "tests/model/fixture/variations.h"
 #include "tests/support/error_of.h"
 #include "tests/support/scratch.h"
@@ -45,8 +45,7 @@ struct ExportKeys : testing::Test {
   }
 
   Scratch scratch;
-  std::shared_ptr<const Tokenizer> tokenizer =
-      tokenizer_of({.kind = TokenizerKind::Bytes, .specials = {"<s>", "</s>"}, .bos = "<s>", .eos = "</s>"});
+  std::shared_ptr<const Tokenizer> tokenizer = marian_tokenizer();
 };
 
 // A stored model has its weights and computes without dropout; sinusoids are not read if positions are learned.
@@ -62,21 +61,10 @@ TEST_F(ExportKeys, Gpt2RepresentsOrRefusesAll) {
 }
 
 TEST_F(ExportKeys, MarianRepresentsOrRefusesAll) {
-  JobConfig job{.task = Task::Translation};
-  job.model = {.layers = 1,
-               .encoder_layers = 1,
-               .width = 8,
-               .heads = 2,
-               .max_length = 16,
-               .norm_placement = NormPlacement::Post,
-               .final_norm = false,
-               .positions = Positions::Sinusoidal,
-               .sinusoid_form = SinusoidForm::Halves,
-               .tying = Tying::All};
   const auto refusal = [&](const JobConfig& other) {
     return why_not_marian({.job = other, .source_tokenizer = tokenizer, .target_tokenizer = tokenizer}).value_or("");
   };
-  EXPECT_THAT(without_effect(job, refusal),
+  EXPECT_THAT(without_effect(marian_job(), refusal),
               testing::ElementsAre("dropout.embedding=0.1", "init=xavier", "init_std=0.01"));
 }
 

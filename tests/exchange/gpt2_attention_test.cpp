@@ -2,9 +2,7 @@
 // The weights of attention in imported models are those that Hugging Face's GPT-2 has (output_attentions).
 #include <gtest/gtest.h>
 
-#include <array>
-
-#include "evaluate/attention_maps.h"
+#include "tests/exchange/fixture/attention.h"
 #include "tests/exchange/fixture/gpt2.h"
 
 namespace weft {
@@ -23,15 +21,8 @@ TEST(Gpt2Attention, EqualsHuggingFaces) {
     const Json& expected = golden_case["attention"];
     ASSERT_EQ(maps.size(), expected.size()) << name;
     for (size_t layer = 0; layer < maps.size(); ++layer) {
-      ASSERT_EQ(static_cast<size_t>(maps[layer].heads), expected[layer].size()) << name;
-      for (int64_t head = 0; head < maps[layer].heads; ++head) {
-        const auto weights = maps[layer].head(head);
-        const auto theirs = expected[layer][head].get<std::vector<double>>();
-        ASSERT_EQ(weights.size(), theirs.size());
-        for (size_t i = 0; i < theirs.size(); ++i) {
-          EXPECT_NEAR(weights[i], theirs[i], 1e-5) << name << ", layer " << layer << ", head " << head;
-        }
-      }
+      SCOPED_TRACE(fmt::format("{}, layer {}", name, layer));
+      expect_weights(maps[layer], expected[layer]);
     }
   }
 }

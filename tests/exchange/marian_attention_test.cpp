@@ -2,7 +2,7 @@
 // The weights of attention in a translation model are those that Hugging Face's MarianMT has (output_attentions).
 #include <gtest/gtest.h>
 
-#include "evaluate/attention_maps.h"
+#include "tests/exchange/fixture/attention.h"
 #include "tests/exchange/fixture/golden_weight.h"
 #include "tests/exchange/fixture/gpt2.h"
 #include "tests/exchange/fixture/marian.h"
@@ -30,15 +30,8 @@ TEST(MarianAttention, EqualsHuggingFaces) {
   for (size_t n = 0; n < maps.size(); ++n) {
     EXPECT_EQ(enum_name(maps[n].kind), expected[n]["kind"].get<std::string>());
     EXPECT_EQ(maps[n].layer, expected[n]["layer"]);
-    ASSERT_EQ(static_cast<size_t>(maps[n].heads), expected[n]["heads"].size());
-    for (int64_t head = 0; head < maps[n].heads; ++head) {
-      const auto weights = maps[n].head(head);
-      const auto theirs = expected[n]["heads"][head].get<std::vector<double>>();
-      ASSERT_EQ(weights.size(), theirs.size());
-      for (size_t i = 0; i < theirs.size(); ++i) {
-        EXPECT_NEAR(weights[i], theirs[i], 1e-5) << "map " << n << ", head " << head << ", weight " << i;
-      }
-    }
+    SCOPED_TRACE(fmt::format("map {}", n));
+    expect_weights(maps[n], expected[n]["heads"]);
   }
 }
 
