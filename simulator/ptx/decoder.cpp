@@ -12,6 +12,8 @@ Words::Words(std::string_view opcode) : words_(split(opcode, '.')), taken_(words
   taken_[0] = true;
 }
 
+bool Words::has(std::string_view word) const { return std::ranges::find(words_, word) != words_.end(); }
+
 bool Words::take(std::string_view word) {
   for (size_t k = 1; k < words_.size(); ++k)
     if (!taken_[k] && words_[k] == word) {

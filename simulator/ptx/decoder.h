@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "simulator/ptx/contraction.h"
 #include "simulator/ptx/instruction.h"
 
 namespace weft::cuda_device {
@@ -20,6 +21,7 @@ class Words {
   explicit Words(std::string_view opcode);
 
   std::string_view name() const { return words_.front(); }
+  bool has(std::string_view word) const;
   bool take(std::string_view word);                              // whether the word was there
   bool take_any(std::initializer_list<std::string_view> words);  // drops all of them that are there
   // The word among `words` that is there, else `fallback`.
@@ -44,6 +46,7 @@ struct Statement {
   std::vector<int> widths;
   size_t least_operands = 0;
   bool of_call = false;  // an address is that of a call's parameter, which is in local memory
+  Contractible contractible;
 };
 
 using Decode = void (*)(Statement&);

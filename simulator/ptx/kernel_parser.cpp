@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "simulator/ptx/contraction.h"
 #include "simulator/ptx/decoder.h"
 #include "simulator/ptx/register_places.h"
 #include "simulator/ptx/text.h"
@@ -50,7 +51,7 @@ class KernelParser {
   std::map<std::string, int32_t, std::less<>> labels_;
   std::vector<std::pair<size_t, std::string>> branches_;  // the instruction and its label
   std::map<std::pair<uint64_t, int>, Operand> constants_;
-  std::vector<std::pair<size_t, size_t>> spans_;  // the operands of each instruction in kernel_.operands
+  std::vector<ParsedStatement> statements_;  // one for each instruction
   std::string source_;
 };
 
@@ -127,8 +128,9 @@ void KernelParser::finish() {
     kernel_.code[index].target = it->second;
   }
   if (kernel_.code.empty() || kernel_.code.back().flow != Flow::Exit) instruction("ret");
+  contract(kernel_, statements_, module_.contraction);
   for (size_t k = 0; k < kernel_.code.size(); ++k)
-    kernel_.code[k].operands = std::span(kernel_.operands).subspan(spans_[k].first, spans_[k].second);
+    kernel_.code[k].operands = std::span(kernel_.operands).subspan(statements_[k].first, statements_[k].count);
   kernel_.register_bytes = registers_.bytes();
   kernel_.register_bytes = share_register_places(kernel_, place_of(Special::Count));
 }
@@ -174,7 +176,7 @@ void KernelParser::instruction(std::string_view text) {
     rest = trim(rest.substr(space));
   }
   const auto space = std::min(rest.find_first_of(" \t\n"), rest.size());
-  Statement s{Words(rest.substr(0, space)), split(rest.substr(space), ','), i, {}, 0, false};
+  Statement s{Words(rest.substr(0, space)), split(rest.substr(space), ','), i, {}, 0, false, {}};
   s.of_call = std::ranges::any_of(s.operands, [&](std::string_view o) {
     return o.starts_with('[') && call_parameters_.contains(trim(o.substr(1, o.find_first_of("+]") - 1)));
   });
@@ -188,8 +190,8 @@ void KernelParser::instruction(std::string_view text) {
       branches_.emplace_back(kernel_.code.size(), std::string(s.operands.at(0)));
     else
       for (const std::string_view operand : s.operands) add_operand(operand, s, &index);
-    spans_.emplace_back(first, kernel_.operands.size() - first);
-    if (spans_.back().second < std::max<size_t>(i.results, s.least_operands))
+    statements_.push_back({first, kernel_.operands.size() - first, s.contractible});
+    if (statements_.back().count < std::max<size_t>(i.results, s.least_operands))
       throw UnknownInstruction("operands are missing");
   } catch (const std::exception& error) {
     throw UnknownInstruction(std::string(error.what()) + " in: " + std::string(text));

@@ -18,6 +18,7 @@ struct ModuleScope {
   std::map<std::string, VariableDeclaration> shared;  // of the module: each kernel that names one has it
   std::vector<std::string> dynamic_shared;            // .extern .shared
   std::map<int, std::string> files;                   // file names of .loc, without folders
+  Contraction contraction;
 };
 
 // `head` is ".entry name(parameters) .maxntid ...", `body` the text in its braces. Throws PtxError.

@@ -12,7 +12,10 @@ namespace {
 
 class ModuleParser {
  public:
-  ModuleParser(const std::string& text, const Place& place) : text_(without_comments(text)), place_(place) {}
+  ModuleParser(const std::string& text, const Place& place, const Contraction& contraction)
+      : text_(without_comments(text)), place_(place) {
+    scope_.contraction = contraction;
+  }
   Module parse();
 
  private:
@@ -120,6 +123,8 @@ void ModuleParser::function(std::string_view head, std::string_view body) {
 
 }  // namespace
 
-Module parse_module(const std::string& text, const Place& place) { return ModuleParser(text, place).parse(); }
+Module parse_module(const std::string& text, const Place& place, const Contraction& contraction) {
+  return ModuleParser(text, place, contraction).parse();
+}
 
 }  // namespace weft::cuda_device

@@ -94,6 +94,14 @@ struct Module {
   std::map<std::string, Variable> variables;
 };
 
+// Which products are fused with the sums that they are used in (contraction.h): none, those that a number draws, or
+// all.
+struct Contraction {
+  uint64_t draw = 0;  // 0: none
+  bool all = false;
+  bool any() const { return all || draw != 0; }
+};
+
 // Gives a module variable its place in device memory, holding `value`.
 using Place = std::function<uint64_t(const std::string& name, std::span<const std::byte> value, size_t alignment)>;
 
@@ -104,6 +112,6 @@ class PtxError : public std::runtime_error {
 };
 
 // Throws PtxError.
-Module parse_module(const std::string& text, const Place& place);
+Module parse_module(const std::string& text, const Place& place, const Contraction& contraction = {});
 
 }  // namespace weft::cuda_device

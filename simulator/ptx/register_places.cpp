@@ -6,6 +6,8 @@
 #include <map>
 #include <vector>
 
+#include "simulator/ptx/basic_blocks.h"
+
 namespace weft::cuda_device {
 namespace {
 
@@ -117,13 +119,7 @@ void Sharing::each_read(const Instruction& i, F&& f) const {
 
 void Sharing::find_blocks() {
   const auto& code = kernel_.code;
-  std::vector<bool> begins(code.size() + 1);
-  begins[0] = begins[code.size()] = true;
-  for (size_t k = 0; k < code.size(); ++k) {
-    if (code[k].flow != Flow::Branch && code[k].flow != Flow::Exit) continue;
-    begins[k + 1] = true;
-    if (code[k].flow == Flow::Branch) begins[size_t(code[k].target)] = true;
-  }
+  const std::vector<bool> begins = begins_of_blocks(code);
   std::vector<size_t> block_of(code.size() + 1);
   for (size_t k = 0, first = 0; k < code.size(); ++k) {
     block_of[k] = blocks_.size();

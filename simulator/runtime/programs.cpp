@@ -91,7 +91,7 @@ const Module& Programs::module(FatBinary& binary, int device) {
   const Place place = [&](const std::string& name, std::span<const std::byte> value, size_t alignment) {
     return place_(device, name, value, alignment);
   };
-  return binary.modules[device] = parse_module(ptx_of(binary.image), place);
+  return binary.modules[device] = parse_module(ptx_of(binary.image), place, contraction_);
 }
 
 std::shared_ptr<const Kernel> Programs::kernel(const Function& function, int device) {

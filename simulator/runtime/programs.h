@@ -37,7 +37,8 @@ struct Function {
 // The functions and variables of a program, which names them by addresses on the host.
 class Programs {
  public:
-  explicit Programs(PlaceOnDevice place) : place_(std::move(place)) {}
+  explicit Programs(PlaceOnDevice place, const Contraction& contraction = {})
+      : place_(std::move(place)), contraction_(contraction) {}
   FatBinary& add(const void* image);
   void add_function(FatBinary& binary, const void* host, const char* name);
   void add_variable(FatBinary& binary, const void* host, const char* name);
@@ -57,6 +58,7 @@ class Programs {
   const Module& module(FatBinary& binary, int device);
 
   PlaceOnDevice place_;
+  Contraction contraction_;
   std::list<FatBinary> binaries_;
   std::map<const void*, Function> functions_;
   std::map<const void*, HostVariable> variables_;

@@ -16,12 +16,18 @@ namespace {
 
 constexpr std::string_view kPrefix = "WEFT_CUDA_DEVICE_";
 
-uint64_t number(std::string_view text) {
+// `nor` is the end of the sentence that refuses other texts.
+uint64_t number(std::string_view text, const std::string& nor = {}) {
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size())
-    throw std::runtime_error("is '" + std::string(text) + "', not a whole number");
+    throw std::runtime_error("is '" + std::string(text) + "', not a whole number" + nor);
   return value;
+}
+
+Contraction contraction(std::string_view text) {
+  if (text == "all") return {.all = true};
+  return {.draw = number(text, " and not 'all'")};
 }
 
 struct Setting {
@@ -37,6 +43,7 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"MEMORY", [](Settings& s, std::string_view text) { s.memory = number(text); }},
     {"CAPABILITY", [](Settings& s, std::string_view text) { s.capability = static_cast<int>(number(text)); }},
     {"DRIVER", [](Settings& s, std::string_view text) { s.driver = static_cast<int>(number(text)); }},
+    {"CONTRACTION", [](Settings& s, std::string_view text) { s.contraction = contraction(text); }},
     {"REPORTS", nullptr},
     {"COUNTS", [](Settings& s, std::string_view text) { s.counts = text; }},
     {"RESULTS", [](Settings& s, std::string_view text) { s.results = text; }},

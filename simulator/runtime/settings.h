@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "simulator/ptx/module.h"
+
 namespace weft::cuda_device {
 
 struct Settings {
@@ -27,6 +29,7 @@ struct Settings {
   // asynchronous error of its communicator; STOP_COLLECTIVE: the process gets SIGSTOP; KILL_COLLECTIVE: SIGKILL.
   uint64_t fail_collective = 0, stop_collective = 0, kill_collective = 0;
   std::string counts;  // WEFT_CUDA_DEVICE_COUNTS: the file for the cost of each kernel, written at exit; empty: none
+  Contraction contraction;  // WEFT_CUDA_DEVICE_CONTRACTION: "all", or a number that draws
 
   // The number that a device of this process has on the machine.
   int physical(int device) const { return visible.empty() ? device : visible.at(static_cast<size_t>(device)); }

@@ -85,13 +85,15 @@ Simulator::Simulator()
       schedule(settings.seed),
       memory(schedule.operations(), reports,
              {.devices = std::max(settings.devices, 1), .bytes_per_device = settings.memory}),
-      programs([this](int device, const std::string&, std::span<const std::byte> value, size_t) {
-        const uint64_t address = memory.allocate(value.size(), device);
-        memory.begin(kBeforeAll, device);
-        if (std::byte* to = memory.write(address, value.size(), "the initial value of a variable"))
-          std::memcpy(to, value.data(), value.size());
-        return address;
-      }),
+      programs(
+          [this](int device, const std::string&, std::span<const std::byte> value, size_t) {
+            const uint64_t address = memory.allocate(value.size(), device);
+            memory.begin(kBeforeAll, device);
+            if (std::byte* to = memory.write(address, value.size(), "the initial value of a variable"))
+              std::memcpy(to, value.data(), value.size());
+            return address;
+          },
+          settings.contraction),
       results(settings.results),
       failed_(static_cast<size_t>(std::max(settings.devices, 1)), Status::Success) {
   explain_faults();

@@ -5,18 +5,28 @@
 
 [[ $(ctest --test-dir build/cpu -N -L cuda) != *cuda.NeedsNvcc* ]] || { echo "CUDA's compiler is not here"; exit 77; }
 
-# with_seed SCRATCH SEED COMMAND...: runs the command with that schedule, and fails if its bits differ from the first schedule's.
-with_seed() {
-  local scratch=$1 seed=$2
+# with_seeds SCRATCH SEEDS COMMAND...: runs the command with that many schedules, and fails if they leave different bits. The
+# last two are compared with each other alone: they stand for another compiler, which fuses products and sums, and so has
+# other bits than that of the first ones.
+with_seeds() {
+  local scratch=$1 seeds=$2 seed first=1 contraction=0
   shift 2
-  echo "seed $seed"
+  for ((seed = 1; seed <= seeds; ++seed)); do
+    if ((seed == seeds - 1)); then first=$seed contraction=$seed; fi
+    echo "seed $seed, contraction $contraction"
+    WEFT_CUDA_DEVICE_CONTRACTION=$contraction with_seed "$scratch" "$seed" "$first" "$@"
+  done
+}
+with_seed() {
+  local scratch=$1 seed=$2 first=$3
+  shift 3
   WEFT_CUDA_DEVICE_SEED=$seed WEFT_CUDA_DEVICE_RESULTS=$scratch/raw "$@"
   # Scratch folders have different names in each run.
   sed -E 's#/tmp/[^ \t/]*##g' "$scratch/raw" | sort >"$scratch/seed-$seed"
   rm "$scratch/raw"
-  cmp -s "$scratch/seed-1" "$scratch/seed-$seed" && return
-  echo "With seed $seed other bits than with seed 1 (process, operation, how often, bytes, hash):"
-  diff "$scratch/seed-1" "$scratch/seed-$seed" | head -n 40
+  cmp -s "$scratch/seed-$first" "$scratch/seed-$seed" && return
+  echo "With seed $seed other bits than with seed $first (process, operation, how often, bytes, hash):"
+  diff "$scratch/seed-$first" "$scratch/seed-$seed" | head -n 40
   return 1
 }
 

@@ -12,7 +12,7 @@ scratch=$1 seeds=5 tests=(-L cuda -E '^cuda\.(mutations|seeds|failures)' -I "$pa
 run_tests() { ctest --test-dir build/cpu --output-on-failure --no-tests=error -j "$(nproc)" "$@" | tee "$scratch/ctest" | tail -n 30; }
 count() { sed -nE 's/.*tests failed out of ([0-9]+)/\1/p' "$scratch/ctest"; }
 
-for ((seed = 1; seed <= seeds; ++seed)); do with_seed "$scratch" "$seed" run_tests "${tests[@]}"; done
+with_seeds "$scratch" "$seeds" run_tests "${tests[@]}"
 found_bits "$scratch" "$seeds" >&3
 echo "tests $(count)" >&3
 if [[ -z $WEFT_LONG_SHORT ]] && ((part == 1)); then

@@ -121,12 +121,38 @@ Execute wide_product_of(std::string_view type) {
   return nullptr;
 }
 
+// ---- products and sums that are rounded once
+
+template <class T, bool kFlush>
+void fused(Warp& w, const Instruction& i) {
+  using F = std::conditional_t<std::is_same_v<T, float>, Modified<Fma, kFlush, false>, Fma>;
+  T* d = w.lanes<T>(i.operands[0]);
+  const T *a = w.lanes<T>(i.operands[1]), *b = w.lanes<T>(i.operands[2]), *c = w.lanes<T>(i.operands[3]);
+  const T of_product = i.mode == int32_t(FusedSigns::Product) ? T(-1) : T(1);
+  const T of_addend = i.mode == int32_t(FusedSigns::Addend) ? T(-1) : T(1);
+  for_lanes(w.exec, [=](int l) { d[l] = F{}(of_product * a[l], b[l], of_addend * c[l]); });
+}
+
+// A rounding that is named is kept, also .rn, and so is that of a saturated result.
+template <class F>
+Contractible contractible(const Words& words, std::string_view type) {
+  for (const char* kept : {"rn", "rz", "rm", "rp", "sat"})
+    if (words.has(kept)) return {};
+  constexpr auto kRole = std::is_same_v<F, Mul>   ? Contractible::Role::Product
+                         : std::is_same_v<F, Add> ? Contractible::Role::Sum
+                                                  : Contractible::Role::Difference;
+  if (type == "f32") return {kRole, words.has("ftz") ? &fused<float, true> : &fused<float, false>};
+  if (type == "f64") return {kRole, &fused<double, false>};
+  return {};
+}
+
 // ---- functions for the words of an opcode
 
 template <class F>
 void decode_binary(Statement& s) {  // add, sub, mul of floats; add, sub of integers
   const std::string_view type = s.words.take_last();
   s.widths = {type_bytes(type)};
+  s.contractible = contractible<F>(s.words, type);
   if (type == "f32") {
     s.instruction.execute = rounded<F, 2>(s.words);
   } else if (type == "f64") {

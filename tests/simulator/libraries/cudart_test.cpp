@@ -416,6 +416,16 @@ TEST(CudartSettings, ValuesThatAreNoNumbersAreRefused) {
       },
       testing::ExitedWithCode(Reports::kExitStatus), "WEFT_CUDA_DEVICE_SEED is 'two', not a whole number");
 }
+TEST(CudartSettings, ContractionIsAllOrDrawnByANumber) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  EXPECT_EXIT(
+      {
+        setenv("WEFT_CUDA_DEVICE_CONTRACTION", "some", 1);
+        cudaDeviceSynchronize();
+      },
+      testing::ExitedWithCode(Reports::kExitStatus),
+      "WEFT_CUDA_DEVICE_CONTRACTION is 'some', not a whole number and not 'all'");
+}
 
 }  // namespace
 }  // namespace weft::cuda_device

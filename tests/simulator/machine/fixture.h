@@ -60,7 +60,7 @@ class TestDevice {
       variables[name] = put(std::vector(value.begin(), value.end()));
       return variables[name];
     };
-    const Module module = parse_module(ptx, place);
+    const Module module = parse_module(ptx, place, contraction);
     Launch launch{.kernel = module.kernels.at(kernel), .grid = grid, .block = block};
     launch.parameters.resize(launch.kernel->parameter_bytes);
     for (size_t k = 0; k < arguments.size(); ++k) {
@@ -80,7 +80,7 @@ class TestDevice {
     for (int p = 0; p < parameters; ++p) {
       const std::string n = std::to_string(p);
       head += (p ? ", " : "") + std::string(".param .u64 p") + n;
-      loads += "ld.param.u64 %rd" + n + ", [p" + n + "];\n";
+      loads.append("ld.param.u64 %rd").append(n).append(", [p").append(n).append("];\n");
     }
     return run(head +
                    ") {\n.reg .b64 %rd<32>, %t8;\n.reg .b32 %r<64>, %t, %t4;\n.reg .f32 %f<64>;\n.reg .pred %p<8>;\n" +
@@ -102,6 +102,7 @@ class TestDevice {
   std::mt19937_64 random{1};
   OpId op = 0;
   std::map<std::string, uint64_t> variables;
+  Contraction contraction;  // of the kernels that are run
 };
 
 // Runs statements on 32 lanes: inputs in %a, %b, %c, the result in %d, each of the width of its C++ type.
