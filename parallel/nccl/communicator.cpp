@@ -65,9 +65,9 @@ class NcclComm {
       : plane_(std::move(plane)) {
     queue.handle();  // sets the thread's device, which NCCL uses
     ncclUniqueId id{};
-    if (place.rank == 0) plane_->call("ncclGetUniqueId", [&] { return library().unique_id(&id); });
+    if (place.rank == 0) plane_->call("ncclGetUniqueId", nullptr, [&] { return library().unique_id(&id); });
     host.broadcast(std::as_writable_bytes(std::span(&id, 1)), 0);
-    plane_->call("ncclCommInitRank", [&] { return library().init_rank(&comm_, place.size, id, place.rank); });
+    plane_->call("ncclCommInitRank", comm_, [&] { return library().init_rank(&comm_, place.size, id, place.rank); });
     plane_->add(place.axis, comm_);
   }
   ~NcclComm() { plane_->remove(comm_); }
@@ -120,10 +120,10 @@ class NcclCommunicator : public Communicator {
     return start("ncclSend and ncclRecv", [&, type = nccl_type(in.dtype())](cudaStream_t stream) {
       return grouped([&] {
         ncclResult_t result = ncclSuccess;
-        for (int peer = 0; peer < size() && result == ncclSuccess; ++peer) {
+        for (int peer = 0; peer < size() && NcclLibrary::taken(result); ++peer) {
           const size_t at = bytes * static_cast<size_t>(peer);
           result = comm_->library().send(in.device_raw() + at, elements, type, peer, comm_->get(), stream);
-          if (result != ncclSuccess) break;
+          if (!NcclLibrary::taken(result)) break;
           result = comm_->library().receive(out.device_raw() + at, elements, type, peer, comm_->get(), stream);
         }
         return result;
@@ -144,7 +144,7 @@ class NcclCommunicator : public Communicator {
     const ncclResult_t began = comm_->library().group_start();
     if (began != ncclSuccess) return began;
     const ncclResult_t called = calls(), ended = comm_->library().group_end();
-    return called != ncclSuccess ? called : ended;
+    return NcclLibrary::taken(called) ? ended : called;
   }
 
   static size_t count(const Tensor& t) { return static_cast<size_t>(t.elements()); }
@@ -153,7 +153,7 @@ class NcclCommunicator : public Communicator {
   std::unique_ptr<CollectiveWork> start(const char* name, Call&& call) {
     // The collective follows the operations that make its input, and those that read memory that it overwrites.
     queue_->follow_operations();
-    comm_->plane().call(name, [&] { return call(static_cast<cudaStream_t>(queue_->handle())); });
+    comm_->plane().call(name, comm_->get(), [&] { return call(static_cast<cudaStream_t>(queue_->handle())); });
     queue_->count_up();
     // Operations that wait for the collective wait for this mark. It follows the count, which only reports read, since
     // a graph's launch, which has its own streams, follows what operations waited for and counts there.

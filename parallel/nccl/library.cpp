@@ -52,7 +52,7 @@ void NcclLibrary::check(ncclResult_t result, const char* call) const {
 }
 
 void NcclLibrary::check_quietly(ncclResult_t result, const char* call) const noexcept {
-  if (result != ncclSuccess) log_warning("NCCL: {}: {}", call, words(result));
+  if (!taken(result)) log_warning("NCCL: {}: {}", call, words(result));
 }
 
 }  // namespace weft

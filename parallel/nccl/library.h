@@ -35,7 +35,10 @@ struct NcclLibrary {
   void check(ncclResult_t result, const char* call) const;
   // "unhandled system error: ...", the library's message.
   std::string words(ncclResult_t result) const;
-  // For destructors: logs what check() would throw.
+  // Whether NCCL has taken a call. A communicator that does not block (NCCL_COMM_BLOCKING=0) says that it is in
+  // progress.
+  static bool taken(ncclResult_t result) { return result == ncclSuccess || result == ncclInProgress; }
+  // For destructors: logs what check() would throw, of calls after which the communicator is not used.
   void check_quietly(ncclResult_t result, const char* call) const noexcept;
 };
 

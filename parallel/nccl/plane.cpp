@@ -2,7 +2,6 @@
 #include "parallel/nccl/plane.h"
 
 #include <exception>
-#include <thread>
 #include <utility>
 
 #include "parallel/watch/standstill.h"
@@ -53,6 +52,12 @@ void NcclPlane::settle() {
   check();  // aborted collectives are complete too
 }
 
+ncclResult_t NcclPlane::state_of(ncclComm_t comm) const {
+  ncclResult_t state = ncclSuccess;
+  library_->check(library_->async_error(comm, &state), "ncclCommGetAsyncError");
+  return state;
+}
+
 void NcclPlane::check() {
   Member failed{};
   ncclResult_t error = ncclSuccess;
@@ -60,9 +65,8 @@ void NcclPlane::check() {
   {
     const std::lock_guard lock(mutex_);
     for (const Member& m : members_) {
-      ncclResult_t state = ncclSuccess;
-      library_->check(library_->async_error(m.comm, &state), "ncclCommGetAsyncError");
-      if (state != ncclSuccess && state != ncclInProgress) failed = m, error = state;
+      const ncclResult_t state = state_of(m.comm);
+      if (!NcclLibrary::taken(state)) failed = m, error = state;
     }
   }
   if (error != ncclSuccess) fail(failed.axis, error);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "kernels/device/queue.h"
@@ -27,13 +28,16 @@ class NcclPlane : public DevicePlane, public std::enable_shared_from_this<NcclPl
   // Takes ownership of `comm`. remove() destroys it, after its collectives have ended unless an exception unwinds.
   void add(MeshAxis axis, ncclComm_t comm);
   void remove(ncclComm_t comm) noexcept;
-  // Calls NCCL. Throws PeerError once abort() was called.
+  // Calls NCCL, and returns once what it was called for is in a stream: until then `comm`, if it does not block, says
+  // that the call is in progress. Throws PeerError once abort() was called.
   template <class Body>
-  void call(const char* name, Body&& body) {
-    require_whole();
-    const std::lock_guard lock(mutex_);
-    require_whole();
-    library_->check(body(), name);
+  void call(const char* name, const ncclComm_t& comm, Body&& body) {
+    ncclResult_t result = locked(body);
+    while (result == ncclInProgress) {
+      std::this_thread::yield();
+      result = locked([&] { return state_of(comm); });
+    }
+    library_->check(result, name);
   }
 
   void settle() override;
@@ -47,6 +51,14 @@ class NcclPlane : public DevicePlane, public std::enable_shared_from_this<NcclPl
   };
   void check();
   void require_whole() const;
+  ncclResult_t state_of(ncclComm_t comm) const;
+  template <class Body>
+  ncclResult_t locked(Body&& body) {
+    require_whole();
+    const std::lock_guard lock(mutex_);
+    require_whole();
+    return body();
+  }
   [[noreturn]] void fail(MeshAxis axis, ncclResult_t error);
 
   std::shared_ptr<const NcclLibrary> library_;

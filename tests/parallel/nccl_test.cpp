@@ -75,6 +75,20 @@ TEST(NcclCollectives, AWorkThatIsDroppedStillComesBeforeWhatFollows) {
   });
 }
 
+// Calls that NCCL has only taken are in no stream yet, and what follows would come before them.
+TEST(NcclCollectives, AreInTheirStreamsThoughTheCommunicatorDoesNotBlock) {
+  setenv("NCCL_COMM_BLOCKING", "0", 1);
+  for (const MeshLayout layout : {MeshLayout{.dp = 3}, {.dp = 2, .tp = 2}}) {
+    on_devices(layout, [&](Mesh& mesh, Context& context) {
+      for (Communicator* c : {&mesh.dp(), &mesh.tp()}) {
+        if (c->size() > 1) check_all(context, *c);
+      }
+    });
+  }
+  on_devices({.dp = 3}, [](Mesh& mesh, Context& context) { check_overlap(context, mesh); });
+  unsetenv("NCCL_COMM_BLOCKING");
+}
+
 // A tensor that is freed while its collective is under way leaves its memory to the collective.
 TEST(NcclCollectives, AWorkKeepsItsTensors) {
   on_devices({.dp = 2}, [](Mesh& mesh, Context& context) {

@@ -2,6 +2,7 @@
 #include "simulator/libraries/nccl/communicator.h"
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -9,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -41,6 +43,7 @@ struct Group {
   std::vector<std::function<ncclResult_t(Batch&)>> calls;
   std::vector<Exchange> exchanges;
   std::vector<std::shared_ptr<Clique>> joining;
+  std::set<Communicator*> not_blocking;  // those that are called
 };
 Group& group() {
   static thread_local Group of_thread;
@@ -56,6 +59,15 @@ ncclResult_t wait_for_all(Simulator& all, Clique& clique) {
   if (!clique.meet()) return ncclSystemError;
   all.note_move();
   return all.run_until([&] { return clique.all_met(); }) ? ncclSuccess : ncclSystemError;
+}
+
+// wait_for_all() of one that does not block.
+std::optional<ncclResult_t> ask_for_all(Simulator& all, Clique& clique) {
+  all.exchange_moves(false);
+  if (!clique.complete()) return std::nullopt;
+  if (!clique.meet()) return ncclSystemError;
+  all.note_move();
+  return clique.all_met() ? std::optional(ncclSuccess) : std::nullopt;
 }
 
 // The turn of a device that this batch of calls shares.
@@ -195,42 +207,8 @@ uint64_t host_of_process() {
   return named ? std::hash<std::string>()(named) : 0;
 }
 
-}  // namespace
-
-ncclResult_t join_clique(Simulator& all, const ncclUniqueId& id, int ranks, int rank, Communicator& into) {
-  if (ranks < 1 || rank < 0 || rank >= ranks) return ncclInvalidArgument;
-  const std::shared_ptr<Clique> clique = Clique::open(id, ranks);
-  const int device = this_thread().device;
-  if (!clique || !clique->join(rank, all.settings.physical(device), host_of_process())) return ncclInvalidUsage;
-  join_processes(all, clique);
-  all.note_move();
-  into.clique = clique, into.rank = rank, into.device = device;
-  if (group().depth > 0) {
-    group().joining.push_back(clique);
-    return ncclSuccess;
-  }
-  return wait_for_all(all, *clique);
-}
-
-bool in_group() { return group().depth > 0; }
-void start_group() { ++group().depth; }
-
-ncclResult_t end_group(Simulator& all) {
-  Group& mine = group();
-  if (mine.depth == 0) return ncclInvalidUsage;
-  if (--mine.depth > 0) return ncclSuccess;
-  for (const auto& clique : std::exchange(mine.joining, {}))
-    if (const ncclResult_t status = wait_for_all(all, *clique); status != ncclSuccess) return status;
-  mine.exchanges.clear();
-  Batch batch;
-  ncclResult_t result = ncclSuccess;
-  for (const auto& one : std::exchange(mine.calls, {}))
-    if (const ncclResult_t status = one(batch); status != ncclSuccess) result = status;
-  return result;
-}
-
-ncclResult_t call(Simulator& all, Communicator& c, const Collective& what, const void* send, void* receive,
-                  Stream& stream) {
+ncclResult_t put_call(Simulator& all, Communicator& c, const Collective& what, const void* send, void* receive,
+                      Stream& stream) {
   if (!is_known(what.type)) refuse(what.name() + ": the type is not simulated");
   if (what.reduction > ncclAvg) refuse(what.name() + ": a reduction of one's own is not simulated");
   if (stream.capture && group().depth > 0) refuse(what.name() + ": a group in a graph is not simulated");
@@ -257,6 +235,68 @@ ncclResult_t call(Simulator& all, Communicator& c, const Collective& what, const
   return later(batch);
 }
 
+}  // namespace
+
+ncclResult_t join_clique(Simulator& all, const ncclUniqueId& id, int ranks, int rank, Communicator& into) {
+  if (ranks < 1 || rank < 0 || rank >= ranks) return ncclInvalidArgument;
+  const std::shared_ptr<Clique> clique = Clique::open(id, ranks);
+  const int device = this_thread().device;
+  if (!clique || !clique->join(rank, all.settings.physical(device), host_of_process())) return ncclInvalidUsage;
+  join_processes(all, clique);
+  all.note_move();
+  into.clique = clique, into.rank = rank, into.device = device;
+  if (!into.blocking) {
+    if (group().depth > 0)
+      refuse("ncclCommInitRank of a communicator that does not block, in a group, is not simulated");
+    return begin(all, std::array{&into}, [&all, clique] { return ask_for_all(all, *clique); });
+  }
+  if (group().depth > 0) {
+    group().joining.push_back(clique);
+    return ncclSuccess;
+  }
+  return wait_for_all(all, *clique);
+}
+
+ncclResult_t begin(Simulator& all, std::span<Communicator* const> communicators, const UnderWay::Step& step) {
+  constexpr unsigned kMostAnswers = 4;
+  const auto call = std::make_shared<UnderWay>(static_cast<unsigned>(all.schedule.random()() % kMostAnswers), step);
+  const ncclResult_t result = call->ask();
+  if (result != ncclInProgress) return result;
+  for (Communicator* one : communicators) one->under_way = call;
+  return result;
+}
+
+bool in_group() { return group().depth > 0; }
+void start_group() { ++group().depth; }
+
+ncclResult_t end_group(Simulator& all) {
+  Group& mine = group();
+  if (mine.depth == 0) return ncclInvalidUsage;
+  if (--mine.depth > 0) return ncclSuccess;
+  for (const auto& clique : std::exchange(mine.joining, {}))
+    if (const ncclResult_t status = wait_for_all(all, *clique); status != ncclSuccess) return status;
+  mine.exchanges.clear();
+  const auto put_all = [calls = std::exchange(mine.calls, {})] {
+    Batch batch;
+    ncclResult_t result = ncclSuccess;
+    for (const auto& one : calls)
+      if (const ncclResult_t status = one(batch); status != ncclSuccess) result = status;
+    return result;
+  };
+  const std::set<Communicator*> called = std::exchange(mine.not_blocking, {});
+  if (called.empty()) return put_all();
+  return begin(all, std::vector(called.begin(), called.end()), put_all);
+}
+
+ncclResult_t call(Simulator& all, Communicator& c, const Collective& what, const void* send, void* receive,
+                  Stream& stream) {
+  if (group().depth == 0 && !c.blocking)
+    return begin(all, std::array{&c},
+                 [&, what, send, receive] { return put_call(all, c, what, send, receive, stream); });
+  if (!c.blocking) group().not_blocking.insert(&c);
+  return put_call(all, c, what, send, receive, stream);
+}
+
 ncclResult_t transfer(Simulator& all, Communicator& c, const Transfer& what, Stream& stream) {
   Collective exchange;
   exchange.kind = Collective::Kind::Exchange;
@@ -266,6 +306,7 @@ ncclResult_t transfer(Simulator& all, Communicator& c, const Transfer& what, Str
   if (what.peer < 0 || what.peer >= c.ranks()) return ncclInvalidArgument;
   if (stream.device != c.device) return ncclInvalidUsage;
   if (what.count == 0) return ncclSuccess;
+  if (!c.blocking) mine.not_blocking.insert(&c);
   const auto begun = std::ranges::find_if(
       mine.exchanges, [&](const Exchange& e) { return e.clique == c.clique.get() && e.rank == c.rank; });
   if (begun != mine.exchanges.end()) {

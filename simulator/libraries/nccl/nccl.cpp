@@ -3,8 +3,10 @@
 #include <nccl.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <mutex>
 #include <set>
+#include <string_view>
 
 #include "simulator/libraries/nccl/communicator.h"
 
@@ -29,8 +31,16 @@ ncclResult_t locked(Body&& body) {
   return body(all);
 }
 
+// Nothing else may be called while a call of the communicator is in progress.
+bool is_free(Simulator& all, const Communicator& c, const std::string& call) {
+  if (c.under_way)
+    all.reports.add(ReportKind::Runtime, call + " while an earlier call of the communicator is in progress");
+  return !c.under_way;
+}
+
 ncclResult_t collective(const Collective& what, const void* send, void* receive, ncclComm_t c, cudaStream_t stream) {
   return locked([&](Simulator& all) {
+    if (!is_free(all, of(c), what.name())) return ncclInvalidUsage;
     Stream* own = all.stream_of(stream);
     if (!own) return ncclInvalidArgument;
     return call(all, of(c), what, send, receive, *own);
@@ -39,10 +49,17 @@ ncclResult_t collective(const Collective& what, const void* send, void* receive,
 
 ncclResult_t transferred(const Transfer& what, ncclComm_t c, cudaStream_t stream) {
   return locked([&](Simulator& all) {
+    if (!is_free(all, of(c), "ncclSend or ncclRecv")) return ncclInvalidUsage;
     Stream* own = all.stream_of(stream);
     if (!own) return ncclInvalidArgument;
     return transfer(all, of(c), what, *own);
   });
+}
+
+// NCCL_COMM_BLOCKING counts before what the program asks for, as in the real library.
+bool blocks(const ncclConfig_t* config) {
+  const char* set = std::getenv("NCCL_COMM_BLOCKING");
+  return set ? std::string_view(set) != "0" : !config || config->blocking != 0;
 }
 
 // Communicators that are neither destroyed nor aborted.
@@ -76,16 +93,16 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   });
 }
 ncclResult_t ncclCommInitRank(ncclComm_t* c, int ranks, ncclUniqueId id, int rank) {
+  return ncclCommInitRankConfig(c, ranks, id, rank, nullptr);
+}
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* c, int ranks, ncclUniqueId id, int rank, ncclConfig_t* config) {
   return locked([&](Simulator& all) {
     auto* made = new Communicator;
+    made->blocking = blocks(config);
     *c = reinterpret_cast<ncclComm_t>(made);
     living().insert(made);
     return join_clique(all, id, ranks, rank, *made);
   });
-}
-ncclResult_t ncclCommInitRankConfig(ncclComm_t* c, int ranks, ncclUniqueId id, int rank, ncclConfig_t* config) {
-  if (config && config->blocking == 0) refuse("ncclCommInitRankConfig: a non-blocking communicator is not simulated");
-  return ncclCommInitRank(c, ranks, id, rank);
 }
 ncclResult_t ncclCommFinalize(ncclComm_t) { return ncclSuccess; }
 // Waits for pending calls. The real call also waits until no graph holds calls of the communicator; the waiting
@@ -93,6 +110,7 @@ ncclResult_t ncclCommFinalize(ncclComm_t) { return ncclSuccess; }
 ncclResult_t ncclCommDestroy(ncclComm_t c) {
   const ncclResult_t waited = locked([&](Simulator& all) {
     const Communicator& mine = of(c);
+    if (!is_free(all, mine, "ncclCommDestroy")) return ncclInvalidUsage;
     if (mine.graphs.use_count() > 1)
       all.reports.add(ReportKind::Runtime, "ncclCommDestroy: a graph still holds collectives of the communicator");
     const auto done = [&] {
@@ -120,6 +138,10 @@ ncclResult_t ncclCommAbort(ncclComm_t c) {
 }
 ncclResult_t ncclCommGetAsyncError(ncclComm_t c, ncclResult_t* error) {
   return locked([&](Simulator&) {
+    *error = of(c).under_way ? of(c).under_way->ask() : ncclSuccess;
+    if (*error == ncclInProgress) return ncclSuccess;
+    of(c).under_way.reset();
+    if (*error != ncclSuccess) return ncclSuccess;
     const Clique& clique = *of(c).clique;
     const int rank = of(c).rank;
     *error = clique.failed(rank) ? ncclSystemError : clique.broken(rank) ? ncclRemoteError : ncclSuccess;
@@ -189,6 +211,8 @@ const char* ncclGetErrorString(ncclResult_t result) {
       return "invalid argument";
     case ncclInvalidUsage:
       return "invalid usage";
+    case ncclInProgress:
+      return "NCCL operation in progress";
     case ncclRemoteError:
       return "remote process exited or there was a network error";
     default:

@@ -209,6 +209,60 @@ TEST(Nccl, ARankThatAbortsIsAnErrorOfTheOthers) {
   }));
 }
 
+ncclConfig_t not_blocking() {
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  return config;
+}
+
+// What a communicator that does not block has taken is in no stream before it says so.
+TEST(Nccl, CallsOfACommunicatorThatDoesNotBlockAreInProgressUntilItIsAsked) {
+  IN_A_PROCESS({
+    setenv("WEFT_CUDA_DEVICE_COUNT", "1", 1);
+    ncclUniqueId id;
+    ncclComm_t c = nullptr;
+    ncclConfig_t config = not_blocking();
+    cudaStream_t stream = new_stream();
+    ncclGetUniqueId(&id);
+    int in_progress = 0;
+    const auto taken = [&](ncclResult_t result) {
+      for (; result == ncclInProgress; ++in_progress) EXPECT_EQ(ncclCommGetAsyncError(c, &result), ncclSuccess);
+      EXPECT_EQ(result, ncclSuccess);
+    };
+    taken(ncclCommInitRankConfig(&c, 1, id, 0, &config));
+    OnDevice<float> x(Floats(3, 1));
+    for (int call = 0; call < 16; ++call) {
+      if (call % 2 == 1) ncclGroupStart();
+      const ncclResult_t result = ncclAllReduce(x.p, x.p, 3, ncclFloat32, ncclSum, c, stream);
+      taken(call % 2 == 1 ? ncclGroupEnd() : result);
+    }
+    EXPECT_GT(in_progress, 8);
+    ok(cudaStreamSynchronize(stream));
+    ncclCommDestroy(c);
+    EXPECT_EQ(reported(), "");
+  });
+}
+
+TEST(Nccl, ACallWhileAnotherIsInProgressIsReported) {
+  IN_A_PROCESS({
+    setenv("WEFT_CUDA_DEVICE_COUNT", "1", 1);
+    setenv("NCCL_COMM_BLOCKING", "0", 1);
+    simulator().reports.set_policy(Reports::Policy::Collect);
+    ncclUniqueId id;
+    ncclComm_t c = nullptr;
+    ncclGetUniqueId(&id);
+    ncclResult_t state = ncclCommInitRank(&c, 1, id, 0);
+    while (state == ncclInProgress) ncclCommGetAsyncError(c, &state);
+    OnDevice<float> x(Floats(3, 1));
+    const auto sum = [&] { return ncclAllReduce(x.p, x.p, 3, ncclFloat32, ncclSum, c, nullptr); };
+    while (sum() != ncclInProgress) {
+    }
+    EXPECT_EQ(sum(), ncclInvalidUsage);
+    EXPECT_THAT(reported(), HasSubstr("while an earlier call of the communicator is in progress"));
+    EXPECT_EQ(ncclCommAbort(c), ncclSuccess);
+  });
+}
+
 // Alone, the first abort would wait for a device that waits in the other communicator.
 TEST(Nccl, CommunicatorsWhoseDeviceWaitsAreAbortedInAGroup) {
   const auto aborted = [](bool grouped) {
