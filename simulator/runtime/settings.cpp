@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -30,6 +31,16 @@ Contraction contraction(std::string_view text) {
   return {.draw = number(text, " and not 'all'")};
 }
 
+constexpr auto kStages = std::to_array<std::string_view>({"graph", "engines", "plan", "workspace", "execution"});
+
+CudnnRefusals cudnn(std::string_view text) {
+  const auto named = std::ranges::find(kStages, text);
+  if (named != kStages.end()) return {.stage = static_cast<CudnnStage>(named - kStages.begin() + 1)};
+  std::string all;
+  for (const std::string_view stage : kStages) all += (all.empty() ? " and none of " : ", ") + std::string(stage);
+  return {.draw = number(text, all)};
+}
+
 struct Setting {
   std::string_view name;
   void (*set)(Settings& settings, std::string_view text);
@@ -44,6 +55,7 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"CAPABILITY", [](Settings& s, std::string_view text) { s.capability = static_cast<int>(number(text)); }},
     {"DRIVER", [](Settings& s, std::string_view text) { s.driver = static_cast<int>(number(text)); }},
     {"CONTRACTION", [](Settings& s, std::string_view text) { s.contraction = contraction(text); }},
+    {"CUDNN", [](Settings& s, std::string_view text) { s.cudnn = cudnn(text); }},
     {"REPORTS", nullptr},
     {"COUNTS", [](Settings& s, std::string_view text) { s.counts = text; }},
     {"RESULTS", [](Settings& s, std::string_view text) { s.results = text; }},
@@ -93,6 +105,11 @@ void set_visible(Settings& settings, std::string_view text) {
 }
 
 }  // namespace
+
+CudnnStage CudnnRefusals::of_graph(uint64_t number) const {
+  if (draw == 0) return stage;
+  return static_cast<CudnnStage>(1 + std::mt19937_64(draw + number)() % kStages.size());
+}
 
 Settings settings_from_environment() {
   Settings settings;

@@ -11,6 +11,15 @@
 
 namespace weft::cuda_device {
 
+// Where the simulated cuDNN, which computes nothing, refuses: from its handle to the execution of a plan. A plan of a
+// large workspace is refused when it is executed, too.
+enum class CudnnStage { Library, Graph, Engines, Plan, Workspace, Execution };
+struct CudnnRefusals {
+  CudnnStage stage = CudnnStage::Library;
+  uint64_t draw = 0;  // not 0: draws the stage of each graph
+  CudnnStage of_graph(uint64_t number) const;
+};
+
 struct Settings {
   uint64_t seed = 1;  // WEFT_CUDA_DEVICE_SEED: draws the order of operations, blocks and warps
   int devices = 1;    // WEFT_CUDA_DEVICE_COUNT: 0 is a machine without a device
@@ -30,6 +39,7 @@ struct Settings {
   uint64_t fail_collective = 0, stop_collective = 0, kill_collective = 0;
   std::string counts;  // WEFT_CUDA_DEVICE_COUNTS: the file for the cost of each kernel, written at exit; empty: none
   Contraction contraction;  // WEFT_CUDA_DEVICE_CONTRACTION: "all", or a number that draws
+  CudnnRefusals cudnn;      // WEFT_CUDA_DEVICE_CUDNN: a stage, or a number that draws one for each graph
 
   // The number that a device of this process has on the machine.
   int physical(int device) const { return visible.empty() ? device : visible.at(static_cast<size_t>(device)); }

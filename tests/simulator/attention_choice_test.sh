@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # cuDNN is optional: attention_choice_test.sh WEFT SIMULATED
-# A job that asks for cuDNN's attention, on the simulated device: if cuDNN refuses, and if it cannot be opened, one line
-# gives the reason, weft's own kernels compute, and the losses are those of a job that asked for these kernels.
+# A job that asks for cuDNN's attention, on the simulated device: if cuDNN refuses, at whatever stage, and if it cannot be
+# opened, one line gives the reason, weft's own kernels compute, and the losses are those of a job that asked for these kernels.
 set -euo pipefail
 weft=$1 simulated=$2
 # shellcheck source=tests/support/shell.sh
@@ -28,6 +28,13 @@ falls_back() {
   same "$1: losses" "$own" "$losses"
   [[ $fingerprint == *'"weft"' ]] || fail "$1: the checkpoint says $fingerprint"
 }
+# falls_back_at STAGE: cuDNN is there, and refuses graphs at this stage.
+falls_back_at() {
+  WEFT_CUDA_DEVICE_CUDNN=$1 train "at-$1" "$simulated" cudnn
+  same "$1: warnings about attention in: $said" 1 "$(grep -c '^warning:' <<<"$said")"
+  [[ $said == *"warning: attention: weft's own kernels instead of cuDNN 9."* ]] || fail "$1: no reason in: $said"
+  same "$1: losses" "$own" "$losses"
+}
 
 ln -s "$root/configs" configs # the jobs name their text relative to this folder
 "$weft" prepare "$root/configs/sample/gpt.yaml" "${small[@]}" >/dev/null 2>&1
@@ -45,5 +52,10 @@ else
   cp -P "$simulated"/*.so* broken
   : >broken/libcudnn.so.9
   falls_back unopened "$PWD/broken" 'libcudnn.so.9: '
+  for stage in graph engines plan execution; do falls_back_at "$stage"; done
+  # Where the choice is weft's, a plan with a large workspace is not taken, and nothing is said.
+  WEFT_CUDA_DEVICE_CUDNN=workspace train large "$simulated" auto
+  [[ $said != *warning* ]] || fail "large: $said"
+  same "large: losses" "$own" "$losses"
 fi
 echo "attention: weft's own where cuDNN is not"
