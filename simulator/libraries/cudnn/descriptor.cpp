@@ -99,8 +99,7 @@ void copy_out(const Descriptor::Value& value, int64_t most, int64_t* count, void
     if (copied > 0) std::memcpy(elements, value.bytes.data(), copied * bytes_of(value.type));
     return;
   }
-  for (size_t k = 0; k < copied; ++k)
-    *kept(static_cast<cudnnBackendDescriptor_t*>(elements)[k]) = *value.objects[k];
+  for (size_t k = 0; k < copied; ++k) *kept(static_cast<cudnnBackendDescriptor_t*>(elements)[k]) = *value.objects[k];
 }
 
 }  // namespace weft::cuda_device

@@ -44,7 +44,8 @@ int64_t bytes_of(const Descriptor& tensor) {
   return (last + 1) * bytes_of_element(tensor.number(CUDNN_ATTR_TENSOR_DATA_TYPE));
 }
 
-std::string broken(const Simulator& all, const std::string& what, const void* pointer, int64_t bytes, int64_t alignment) {
+std::string broken(const Simulator& all, const std::string& what, const void* pointer, int64_t bytes,
+                   int64_t alignment) {
   const auto address = reinterpret_cast<uint64_t>(pointer);
   if (address % static_cast<uint64_t>(alignment) != 0)
     return what + " does not begin at a multiple of " + std::to_string(alignment) + " bytes, as promised";
@@ -69,16 +70,17 @@ std::string broken_promise(const Simulator& all, const Descriptor& plan, const D
     if (found == tensors.end()) continue;  // passed by value
     const Descriptor& tensor = *found->second;
     const std::string what = "tensor " + std::to_string(numbers[k]);
-    if (std::string said = broken(all, what, pointers.at(k), bytes_of(tensor),
-                                  tensor.number(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, 1));
+    if (std::string said =
+            broken(all, what, pointers.at(k), bytes_of(tensor), tensor.number(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, 1));
         !said.empty())
       return said;
     tensors.erase(found);
   }
   if (!tensors.empty()) return "tensor " + std::to_string(tensors.begin()->first) + " has no pointer";
   const std::vector<void*> room = pack.pointers(CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
-  return workspace > 0 ? broken(all, "the workspace", room.empty() ? nullptr : room.front(), workspace, kWorkspaceAlignment)
-                       : std::string();
+  return workspace > 0
+             ? broken(all, "the workspace", room.empty() ? nullptr : room.front(), workspace, kWorkspaceAlignment)
+             : std::string();
 }
 
 }  // namespace weft::cuda_device

@@ -32,8 +32,8 @@ cudnnBackendDescriptor_t make(cudnnBackendDescriptorType_t type) {
   EXPECT_EQ(cudnnBackendCreateDescriptor(type, &made), CUDNN_STATUS_SUCCESS);
   return made;
 }
-void set(cudnnBackendDescriptor_t d, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
-         int64_t count, const void* values) {
+void set(cudnnBackendDescriptor_t d, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count,
+         const void* values) {
   EXPECT_EQ(cudnnBackendSetAttribute(d, name, type, count, values), CUDNN_STATUS_SUCCESS);
 }
 void set(cudnnBackendDescriptor_t d, cudnnBackendAttributeName_t name, cudnnBackendDescriptor_t other) {
