@@ -61,6 +61,8 @@ constexpr int kDeltaLanes = 8;
 constexpr int64_t kProductRowStep = 64;
 constexpr int kProductCandidates = 8, kProductRepeats = 4;
 constexpr size_t kProductWorkspaceBytes = size_t{32} << 20;
+// Products that are prepared: Transformer-Base has 40 shapes for each of 75 lengths of batches. One takes a kilobyte.
+constexpr size_t kMostPreparedProducts = 4096;
 // cuDNN: plans that are kept (windows of one length have a few), and the shortest sequences that it computes. A plan
 // takes tenths of a second to build, and batches of pairs keep changing their shapes.
 constexpr size_t kMostPlans = 64;

@@ -97,6 +97,9 @@ class Simulator {
   uint64_t count_launch() { return ++launches_; }
   uint64_t count_collective() { return ++collectives_; }
 
+  // How often the program has called each function of cuBLASLt, for tests of what the host does.
+  std::map<std::string, uint64_t> library_calls;
+
   // By device: NCCL's collectives that have been put into a stream and are not done.
   std::map<int, int> collectives_under_way;
 

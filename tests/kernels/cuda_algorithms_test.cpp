@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products on a CUDA device choose their algorithms: the engine measures and keeps them, and another engine
 // adopts them. Each algorithm of the simulated device has its own time and its own order of sums.
-#include <cuda_runtime_api.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,6 +14,7 @@
 #include "kernels/cuda/products/matmul.h"
 #include "kernels/cuda/runtime/devices.h"
 #include "simulator/runtime/simulator.h"
+#include "tests/kernels/fixture/products.h"
 
 namespace weft::cuda {
 namespace {
@@ -23,57 +23,6 @@ using cuda_device::simulator;
 using testing::HasSubstr;
 
 constexpr ProductOptions kMeasured{.algorithms = AlgorithmChoice::Measured};
-
-template <class T>
-class OnDevice {
- public:
-  explicit OnDevice(const std::vector<T>& values) : size_(values.size()) {
-    EXPECT_EQ(cudaMalloc(&memory_, bytes()), cudaSuccess);
-    EXPECT_EQ(cudaMemcpy(memory_, values.data(), bytes(), cudaMemcpyHostToDevice), cudaSuccess);
-  }
-  ~OnDevice() { cudaFree(memory_); }
-  OnDevice(const OnDevice&) = delete;
-  OnDevice& operator=(const OnDevice&) = delete;
-  T* get() const { return static_cast<T*>(memory_); }
-  std::vector<T> values() const {
-    std::vector<T> all(size_);
-    EXPECT_EQ(cudaMemcpy(all.data(), memory_, bytes(), cudaMemcpyDeviceToHost), cudaSuccess);
-    return all;
-  }
-
- private:
-  size_t bytes() const { return size_ * sizeof(T); }
-  size_t size_;
-  void* memory_ = nullptr;
-};
-
-std::vector<float> wave(int64_t size, float step) {
-  std::vector<float> values(static_cast<size_t>(size));
-  for (size_t i = 0; i < values.size(); ++i) values[i] = std::sin(step * static_cast<float>(i));
-  return values;
-}
-
-// [m, k] times [k, n], in fp32; the result lies between two rows that must not change.
-struct Trial {
-  explicit Trial(int64_t rows, int64_t columns = 32, int64_t inner = 256)
-      : m(rows),
-        n(columns),
-        k(inner),
-        a(wave(m * k, 0.37f)),
-        b(wave(k * n, 0.73f)),
-        c(std::vector<float>(static_cast<size_t>((m + 2) * n), 1)),
-        saved(std::vector<float>(static_cast<size_t>((m + 2) * n), 1)) {}
-  FusedGemm gemm() const { return {{.m = m, .n = n, .k = k, .a = a.get(), .b = b.get(), .c = c.get() + n}}; }
-  std::vector<float> run(MatmulEngine& engine, const FusedGemm& gemm) const {
-    engine.run(gemm);
-    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-    return c.values();
-  }
-  std::vector<float> run(MatmulEngine& engine) const { return run(engine, gemm()); }
-
-  int64_t m, n, k;
-  OnDevice<float> a, b, c, saved;
-};
 
 class Algorithms : public testing::Test {
  protected:
@@ -332,6 +281,7 @@ TEST_F(Algorithms, RanksTakeWhatTheFirstRankHasFound) {
   EXPECT_EQ(engine.choices(), second.choices());
   EXPECT_THAT(engine.choices(), testing::StartsWith("measured: 3 products"));
   EXPECT_EQ(products(second.tuned())[0], products(texts[0])[0]);
+  EXPECT_EQ(both.run(second), both.run(engine));
   EXPECT_EQ(engine.newly_tuned(), "");
   // Agreed algorithms stay when more shapes are measured.
   const Trial third(32, 80);

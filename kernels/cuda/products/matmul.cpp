@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "kernels/cuda/products/algorithm_table.h"
 #include "kernels/cuda/products/fastest.h"
-#include "kernels/cuda/products/product.h"
+#include "kernels/cuda/products/prepared.h"
 #include "kernels/cuda/runtime/devices.h"
 #include "kernels/cuda/runtime/errors.h"
 #include "kernels/cuda/tuning.h"
@@ -34,8 +34,7 @@ FusedGemm rounded(FusedGemm gemm) {
   return gemm;
 }
 
-ProductKey key_of(const FusedGemm& gemm, bool tf32) {
-  const FusedGemm g = rounded(gemm);
+ProductKey key_of(const FusedGemm& g, bool tf32) {
   return {.m = g.m,
           .n = g.n,
           .k = g.k,
@@ -118,10 +117,32 @@ struct MatmulEngine::State {
 
   // Returns the algorithm kept for this shape with a number of rows near it, if it fits this one too.
   cublasLtMatmulAlgo_t choose(const FusedGemm& gemm, const Product& product) {
-    const ProductKey key = key_of(gemm, options.tf32);
+    const ProductKey key = key_of(rounded(gemm), options.tf32);
     const cublasLtMatmulAlgo_t* kept = table.find(key);
     if (!kept) kept = &table.keep(key, decide(gemm));
     return fits(*kept, product) ? *kept : first(gemm);
+  }
+
+  // Returns what is known of products like this one, so that the library is asked for each kind of them only once.
+  std::shared_ptr<Prepared> prepare(const FusedGemm& gemm) {
+    const PreparedKey key{key_of(gemm, options.tf32), {alignment(gemm.bias), alignment(gemm.saved)}};
+    if (std::shared_ptr<Prepared> known = prepared.find(key)) return known;
+    auto made = std::make_shared<Prepared>(*blas, gemm, options.tf32);
+    made->algorithm = choose(gemm, made->product);
+    prepared.keep(key, made);
+    return made;
+  }
+
+  void run(const FusedGemm& gemm) {
+    const std::shared_ptr<Prepared> it = prepare(gemm);
+    it->product.point_to(gemm);
+    blas->check(queue().run(gemm, it->product, it->algorithm), "a matrix product");
+  }
+
+  // Algorithms that were replaced may still stand in prepared products.
+  int agree(std::span<const std::string> texts) {
+    prepared.clear();
+    return table.agree(texts);
   }
 
   const Stream& stream;
@@ -130,6 +151,7 @@ struct MatmulEngine::State {
   void* workspace = nullptr;
   ProductOptions options;
   AlgorithmTable table;
+  PreparedProducts prepared{tuning::kMostPreparedProducts};
 };
 
 MatmulEngine::MatmulEngine(const Stream& stream) : state_(std::make_unique<State>(stream)) {}
@@ -154,7 +176,7 @@ std::string MatmulEngine::newly_tuned() const {
   return state_->options.algorithms == AlgorithmChoice::Measured ? state_->table.new_text() : std::string();
 }
 
-int MatmulEngine::agree_tuned(std::span<const std::string> texts) { return state_->table.agree(texts); }
+int MatmulEngine::agree_tuned(std::span<const std::string> texts) { return state_->agree(texts); }
 
 std::string MatmulEngine::choices() const {
   if (state_->options.algorithms == AlgorithmChoice::First) return "first";
@@ -170,8 +192,7 @@ void MatmulEngine::run(const FusedGemm& gemm) {
     if (!gemm.add) check(cudaMemsetAsync(gemm.c, 0, bytes, s.stream.get()), "a product over nothing");
     return;
   }
-  const Product product(*s.blas, gemm, s.options.tf32);
-  s.blas->check(s.queue().run(gemm, product, s.choose(gemm, product)), "a matrix product");
+  s.run(gemm);
 }
 
 }  // namespace weft::cuda

@@ -41,12 +41,14 @@ cublasLtMatmulDesc_t Product::describe(const FusedGemm& g, bool tf32) const {
   set(made, CUBLASLT_MATMUL_DESC_TRANSA, g.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(made, CUBLASLT_MATMUL_DESC_TRANSB, g.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(made, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(g));
-  if (g.bias) set(made, CUBLASLT_MATMUL_DESC_BIAS_POINTER, g.bias);
-  if (g.saved) {
-    set(made, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, g.saved);
-    set(made, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, g.n);
-  }
+  if (g.saved) set(made, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, g.n);
+  point(made, g);
   return made;
+}
+
+void Product::point(cublasLtMatmulDesc_t description, const FusedGemm& g) const {
+  if (g.bias) set(description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, g.bias);
+  if (g.saved) set(description, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, g.saved);
 }
 
 cublasLtMatrixLayout_t Product::layout(DType dtype, int64_t rows, int64_t columns) const {

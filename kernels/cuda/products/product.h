@@ -28,6 +28,9 @@ class Product {
   // Only inputs of fp32 are rounded to TF32.
   Product(const BlasLibrary& blas, const FusedGemm& gemm, bool tf32);
 
+  // Takes the bias and `saved` of a product of the same kind. The other addresses are said when a product runs.
+  void point_to(const FusedGemm& gemm) { point(description_.get(), gemm); }
+
   cublasLtMatmulDesc_t description() const { return description_.get(); }
   // cuBLASLt's matrices have dense columns: a row-major [rows, columns] is one of theirs transposed, [columns, rows].
   // So it computes c^T = op(b)^T op(a)^T, with b first.
@@ -38,6 +41,7 @@ class Product {
  private:
   template <class T>
   void set(cublasLtMatmulDesc_t description, cublasLtMatmulDescAttributes_t attribute, const T& value) const;
+  void point(cublasLtMatmulDesc_t description, const FusedGemm& gemm) const;
   cublasLtMatmulDesc_t describe(const FusedGemm& gemm, bool tf32) const;
   cublasLtMatrixLayout_t layout(DType dtype, int64_t rows, int64_t columns) const;
 

@@ -6,8 +6,6 @@
 #include <new>
 #include <string>
 
-#include "simulator/runtime/simulator.h"
-
 using namespace weft::cuda_device;
 
 namespace {
@@ -126,6 +124,7 @@ cublasStatus_t cublasLtMatmulDescInit_internal(cublasLtMatmulDesc_t d, size_t by
   return initialise(d, bytes, ProductDescriptor{.compute = compute, .scale = scale});
 }
 cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* d, cublasComputeType_t compute, cudaDataType_t scale) {
+  count(__func__);
   *d = new cublasLtMatmulDescOpaque_t{};
   return cublasLtMatmulDescInit_internal(*d, sizeof **d, compute, scale);
 }
@@ -135,6 +134,7 @@ cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t d) {
 }
 cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t d, cublasLtMatmulDescAttributes_t attribute,
                                               const void* from, size_t bytes) {
+  count(__func__);
   return set(field_of(of(d), attribute), from, bytes);
 }
 cublasStatus_t cublasLtMatmulDescGetAttribute(cublasLtMatmulDesc_t d, cublasLtMatmulDescAttributes_t attribute,
@@ -148,6 +148,7 @@ cublasStatus_t cublasLtMatrixLayoutInit_internal(cublasLtMatrixLayout_t l, size_
 }
 cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* l, cudaDataType type, uint64_t rows, uint64_t columns,
                                           int64_t stride) {
+  count(__func__);
   *l = new cublasLtMatrixLayoutOpaque_t{};
   return cublasLtMatrixLayoutInit_internal(*l, sizeof **l, type, rows, columns, stride);
 }
@@ -157,6 +158,7 @@ cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t l) {
 }
 cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t l, cublasLtMatrixLayoutAttribute_t attribute,
                                                 const void* from, size_t bytes) {
+  count(__func__);
   return set(field_of(of(l), attribute), from, bytes);
 }
 cublasStatus_t cublasLtMatrixLayoutGetAttribute(cublasLtMatrixLayout_t l, cublasLtMatrixLayoutAttribute_t attribute,
@@ -168,6 +170,7 @@ cublasStatus_t cublasLtMatmulPreferenceInit_internal(cublasLtMatmulPreference_t 
   return initialise(p, bytes, PreferenceDescriptor{});
 }
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* p) {
+  count(__func__);
   *p = new cublasLtMatmulPreferenceOpaque_t{};
   return cublasLtMatmulPreferenceInit_internal(*p, sizeof **p);
 }
@@ -178,6 +181,7 @@ cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t p) {
 cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p,
                                                     cublasLtMatmulPreferenceAttributes_t attribute, const void* from,
                                                     size_t bytes) {
+  count(__func__);
   return set(field_of(of(p), attribute), from, bytes);
 }
 cublasStatus_t cublasLtMatmulPreferenceGetAttribute(cublasLtMatmulPreference_t p,

@@ -6,8 +6,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
+
+#include "simulator/runtime/simulator.h"
 
 namespace weft::cuda_device {
+
+inline void count(const char* function) {
+  Simulator& all = simulator();
+  const std::lock_guard lock(all.mutex);
+  ++all.library_calls[function];
+}
 
 // A product D = alpha op(A) op(B) + beta C and its epilogue.
 struct ProductDescriptor {

@@ -128,6 +128,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
                                               cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
                                               cublasLtMatrixLayout_t d, cublasLtMatmulPreference_t preference,
                                               int wanted, cublasLtMatmulHeuristicResult_t* results, int* found) {
+  count(__func__);
   *found = 0;
   if (wanted < 1) return CUBLAS_STATUS_INVALID_VALUE;
   const Product p = product_of(how, a, b, c, d);
@@ -162,6 +163,7 @@ cublasStatus_t cublasLtMatmulAlgoInit(cublasLtHandle_t, cublasComputeType_t, cud
 cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t how, cublasLtMatrixLayout_t a,
                                        cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
                                        const cublasLtMatmulAlgo_t* algo, cublasLtMatmulHeuristicResult_t* result) {
+  count(__func__);
   const Product p = product_of(how, a, b, c, d);
   if (const cublasStatus_t status = check_descriptors(p); status != CUBLAS_STATUS_SUCCESS) return status;
   const int32_t id = unpacked(*algo).id;
@@ -195,6 +197,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t how, const 
                               const void* c, cublasLtMatrixLayout_t lc, void* d, cublasLtMatrixLayout_t ld,
                               const cublasLtMatmulAlgo_t* algo, void* workspace, size_t workspace_bytes,
                               cudaStream_t stream) {
+  count(__func__);
   Simulator& all = simulator();
   const std::lock_guard lock(all.mutex);
   Product p = product_of(how, la, lb, lc, ld);
