@@ -1,70 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/backend/gemm.h"
-#include "kernels/cuda/activation.cuh"
+#include "kernels/cuda/activated.cuh"
 #include "kernels/cuda/column_sums.cuh"
 #include "kernels/cuda/cuda_backend.h"
-#include "kernels/cuda/dropout.cuh"
-#include "kernels/cuda/runtime/launch.h"
 #include "kernels/cuda/runtime/types.h"
-#include "kernels/cuda/tuning.h"
 
 namespace weft::cuda {
 namespace {
-
-constexpr int kThreads = tuning::kElementThreads;
-
-// y = dropout(act(pre))
-template <Activation Act, int N, class T>
-struct Activated {
-  const T* pre;
-  T* y;
-  int64_t columns;
-  DropoutMask mask;
-  __device__ void operator()(int64_t row, int64_t column, float (&v)[N]) const {
-    const int64_t at = row * columns + column;
-    load_whole(pre + at, v);
-#pragma unroll
-    for (int j = 0; j < N; ++j) v[j] = activated<Act>(v[j]);
-    if (mask.active()) mask.multiply(row, column, v);
-    store_whole(y + at, v);
-  }
-};
-
-// dx: the gradient of x = dropout(act(pre)), which becomes that of pre in place. Sums over rows read it unrounded.
-template <Activation Act, int N, class T>
-struct ProducerGradient {
-  static constexpr int kRowsAtOnce = 1;  // a row of an activation's gradient and its mask takes many registers
-  const T* pre;
-  T* dx;
-  int64_t columns;
-  DropoutMask mask;
-  __device__ void operator()(int64_t row, int64_t column, float (&v)[N]) const {
-    const int64_t at = row * columns + column;
-    load_whole(dx + at, v);
-    if constexpr (Act != Activation::None) {
-      float x[N];
-      load_whole(pre + at, x);
-#pragma unroll
-      for (int j = 0; j < N; ++j) v[j] *= activation_slope<Act>(x[j]);
-    }
-    if (mask.active()) mask.multiply(row, column, v);
-    store_whole(dx + at, v);
-  }
-};
-
-template <int N, class Each>
-__global__ void elementwise_pieces(Each each, int64_t rows, int64_t columns) {
-  const int64_t pieces = columns / N, i = thread_index();
-  if (i >= rows * pieces) return;
-  float v[N];
-  each(i / pieces, i % pieces * N, v);
-}
-
-template <int N, class Each>
-void launch_pieces(const Stream& stream, const Each& each, int64_t rows, int64_t columns) {
-  launch(stream, elementwise_pieces<N, Each>, blocks_for(rows * (columns / N), kThreads), kThreads, 0, each, rows,
-         columns);
-}
 
 // Calls f.template operator()<Act, N>(), N a vector of T if rows can be read so, else 1.
 template <class T, class F>
@@ -144,8 +86,8 @@ void CudaBackend::run(const LinearForward& args, Scratch scratch) {
   run(Activate{.pre = product, .activation = args.activation, .dropout = args.dropout, .y = args.y});
 }
 
-// Sums of bias gradients are not left to cuBLASLt's epilogues, which would round them to bf16 and replace the values
-// that are there.
+// Sums of bias gradients are not left to cuBLASLt's epilogues: those of dx would round them to its type, those of a
+// weight's gradient are slower than these (bench/README.md), and both replace the values that are there.
 template <>
 size_t CudaBackend::workspace(const LinearBackward& args) const {
   size_t bytes = 0;

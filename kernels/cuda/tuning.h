@@ -63,6 +63,9 @@ constexpr int kProductCandidates = 8, kProductRepeats = 4;
 constexpr size_t kProductWorkspaceBytes = size_t{32} << 20;
 // Products that are prepared: Transformer-Base has 40 shapes for each of 75 lengths of batches. One takes a kilobyte.
 constexpr size_t kMostPreparedProducts = 4096;
+// Weft's own product, of those that cuBLASLt does not offer: elements of a tile's side and of its depth. 256 threads
+// with 16 sums each read half a float for every one that they add.
+constexpr int kOwnProductTile = 64, kOwnProductDepth = 16;
 // cuDNN: plans that are kept (windows of one length have a few), and the shortest sequences that it computes. A plan
 // takes tenths of a second to build, and batches of pairs keep changing their shapes.
 constexpr size_t kMostPlans = 64;

@@ -61,6 +61,7 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"RESULTS", [](Settings& s, std::string_view text) { s.results = text; }},
     {"PATIENCE", [](Settings& s, std::string_view text) { s.patience = number(text); }},
     {"TIMES", nullptr},
+    {"REFUSALS", nullptr},
     {"FAIL_ALLOCATION", [](Settings& s, std::string_view text) { s.fail_allocation = number(text); }},
     {"FAIL_LAUNCH", [](Settings& s, std::string_view text) { s.fail_launch = number(text); }},
     {"FAIL_KERNEL", [](Settings& s, std::string_view text) { s.fail_kernel = number(text); }},

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <set>
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -59,7 +60,7 @@ class Algorithms : public testing::Test {
 
   // The shape of Trial(32).
   static constexpr ProductKey kKey{
-      .m = 64, .n = 32, .k = 256, .epilogue = CUBLASLT_EPILOGUE_DEFAULT, .alignment = {256, 256, 128}};
+      .m = 64, .n = 32, .k = 256, .epilogue = CUBLASLT_EPILOGUE_DEFAULT, .alignment = {256, 256, 128, 256, 256}};
   Stream stream{0};
   MatmulEngine engine{stream};
 };
@@ -170,7 +171,7 @@ TEST_F(Algorithms, WhatIsTakenOverIsWhatRuns) {
     cublasLtMatmulAlgo_t algorithm{};
     algorithm.data[0] = id;
     AlgorithmTable table = empty_table();
-    table.keep(kKey, algorithm);
+    table.keep(kKey, {algorithm});
     MatmulEngine heir(stream);
     heir.set_options(kMeasured);
     heir.take_tuned(table.text(), "some/file");
@@ -202,7 +203,8 @@ TEST_F(Algorithms, DamagedTablesAreRefusedAndChangeNothing) {
   EXPECT_THAT(refusal("[]"), HasSubstr("some/file: not a table of algorithms"));
   EXPECT_THAT(refusal(std::string(100000, '[')), HasSubstr("some/file"));
   EXPECT_THAT(refusal(text.substr(0, text.size() / 2)), HasSubstr("some/file"));
-  EXPECT_THAT(refusal(changed(text, "\"version\": 1", "\"version\": 2")), HasSubstr("this build reads version 1"));
+  EXPECT_THAT(refusal(changed(text, "\"version\": 2", "\"version\": 3")),
+              HasSubstr("this build reads versions 1 to 2"));
   EXPECT_THAT(refusal(changed(text, "\"n\": 32", "\"n\": 40")), HasSubstr("the checksum does not match"));
   // A text with a valid checksum but no valid algorithm is refused too.
   const auto resealed = [&](const std::function<void(nlohmann::json&)>& change) {
@@ -212,12 +214,44 @@ TEST_F(Algorithms, DamagedTablesAreRefusedAndChangeNothing) {
     return refusal(file.dump());
   };
   EXPECT_EQ(resealed([](auto&) {}), "taken");
+  EXPECT_THAT(resealed([](auto& product) { product["way"] = "apart"; }), HasSubstr("without an epilogue"));
+  EXPECT_THAT(resealed([](auto& product) { product["way"] = "other"; }), HasSubstr("'other'"));
   EXPECT_THAT(resealed([](auto& product) { product["algorithm"] = "00ff"; }), HasSubstr("an algorithm of 4 digits"));
   EXPECT_THAT(resealed([](auto& product) { product["algorithm"] = std::string(128, 'x'); }), HasSubstr("hexadecimal"));
   EXPECT_THAT(resealed([](auto& product) { product["input"] = "f64"; }), HasSubstr("a product of f64"));
   EXPECT_THAT(resealed([](auto& product) { product.erase("m"); }), HasSubstr("not a table of algorithms"));
   EXPECT_THAT(resealed([](auto& product) { product["alignment"] = {1, 2}; }), HasSubstr("not a table of algorithms"));
   EXPECT_EQ(engine.tuned(), text);
+}
+
+// Where a bias lies decides what the library offers, so products with other biases have their own algorithms.
+TEST_F(Algorithms, ABiasThatLiesElsewhereIsAnotherProduct) {
+  const Trial trial(32);
+  const OnDevice<float> bias(std::vector<float>(40));
+  FusedGemm gemm = trial.gemm();
+  for (const int shift : {0, 1, 4}) {
+    gemm.bias = bias.get() + shift;
+    engine.run(gemm);
+  }
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  std::set<std::vector<int64_t>> alignments;
+  for (const auto& product : products(engine.tuned())) alignments.insert(product.at("alignment"));
+  EXPECT_THAT(alignments,
+              testing::ElementsAre(std::vector<int64_t>{256, 256, 128}, std::vector<int64_t>{256, 256, 128, 4, 256},
+                                   std::vector<int64_t>{256, 256, 128, 16, 256}));
+  MatmulEngine heir(stream);
+  heir.set_options(kMeasured);
+  heir.take_tuned(engine.tuned(), "some/file");
+  EXPECT_EQ(heir.tuned(), engine.tuned());
+}
+
+TEST_F(Algorithms, TablesOfTheVersionBeforeAreTaken) {
+  const Trial trial(32);
+  trial.run(engine);
+  MatmulEngine heir(stream);
+  heir.set_options(kMeasured);
+  heir.take_tuned(changed(engine.tuned(), "\"version\": 2", "\"version\": 1"), "some/file");
+  EXPECT_EQ(heir.choices(), engine.choices());
 }
 
 // The library's first algorithm replaces one that it does not know, or that does not take these rows.
@@ -227,7 +261,7 @@ TEST_F(Algorithms, WhatTheLibraryRefusesDoesNotRun) {
   AlgorithmTable table = empty_table();
   cublasLtMatmulAlgo_t unknown{};
   unknown.data[0] = 0xdeadbeef;
-  table.keep(kKey, unknown);
+  table.keep(kKey, {unknown});
   engine.take_tuned(table.text(), "some/file");
   EXPECT_EQ(trial.run(engine), trial.run(first));
   EXPECT_EQ(engine.tuned(), table.text());
@@ -244,10 +278,8 @@ TEST_F(Algorithms, TheFirstDoesNotDependOnWhatCameBefore) {
 }
 
 TEST_F(Algorithms, WithoutMemoryForAResultNothingIsMeasured) {
-  const auto blas = BlasLibrary::open();
-  const ProductQueue queue{stream, *blas, nullptr, nullptr};
-  const std::vector<cublasLtMatmulAlgo_t> two(2);
-  EXPECT_FALSE(fastest(queue, {{.m = 1 << 20, .n = 1 << 20, .k = 1}}, false, two).has_value());
+  const std::vector<Candidate> two(2);
+  EXPECT_FALSE(fastest(stream, {{.m = 1 << 20, .n = 1 << 20, .k = 1}}, two).has_value());
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
 }
 

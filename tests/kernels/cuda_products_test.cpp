@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host asks of cuBLASLt for a matrix product. The simulated library counts its calls.
+// What the host asks of cuBLASLt for a matrix product, and what it does if cuBLASLt offers nothing. The simulated
+// library counts its calls, and refuses what it is told to refuse.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "kernels/cuda/products/algorithm_table.h"
 #include "kernels/cuda/tuning.h"
 #include "simulator/runtime/simulator.h"
 #include "tests/kernels/fixture/products.h"
@@ -28,6 +33,9 @@ class Products : public testing::Test {
     EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
     return cuda_device::simulator().library_calls;
   }
+  static void refuse(const char* what) { setenv("WEFT_CUDA_DEVICE_REFUSALS", what, 1); }
+  void TearDown() override { unsetenv("WEFT_CUDA_DEVICE_REFUSALS"); }
+
   static auto is_made() { return AllOf(Contains(Key("cublasLtMatmulDescCreate")), Contains(Key("cublasLtMatmul"))); }
   static auto only_runs() { return ElementsAre(Pair("cublasLtMatmul", 1)); }
 
@@ -88,6 +96,142 @@ TEST_F(Products, OnlySoManyAreKept) {
   EXPECT_THAT(calls(gemm), is_made());
   EXPECT_THAT(calls(often.gemm()), only_runs());
   EXPECT_THAT(calls(once.gemm()), is_made());
+}
+
+// The element of op(a) or op(b) at a row and column, as a product reads it.
+float at(const std::vector<float>& values, bool transposed, int64_t rows, int64_t columns, int64_t row,
+         int64_t column) {
+  return values[static_cast<size_t>(transposed ? column * rows + row : row * columns + column)];
+}
+
+// Every sum is one of fp32 over the inner dimension in its order, whatever the layout.
+TEST_F(Products, WithoutTheLibraryEachSumHasOneOrder) {
+  refuse("all");
+  for (const auto& [m, n, k] : {std::array{1, 1, 1}, {1, 70, 33}, {65, 1, 16}, {130, 67, 40}}) {
+    for (int layout = 0; layout < 8; ++layout) {
+      const Trial trial(m, n, k);
+      FusedGemm gemm = trial.gemm();
+      gemm.transpose_a = layout & 1, gemm.transpose_b = layout & 2, gemm.add = layout & 4;
+      EXPECT_THAT(calls(gemm), Not(Contains(Key("cublasLtMatmul"))));
+      const std::vector<float> a = trial.a.values(), b = trial.b.values(), c = trial.c.values();
+      std::vector<float> expected(c.size(), 1);
+      for (int64_t i = 0; i < m; ++i) {
+        for (int64_t j = 0; j < n; ++j) {
+          float sum = 0;
+          for (int64_t l = 0; l < k; ++l) {
+            sum = std::fma(at(a, gemm.transpose_a, m, k, i, l), at(b, gemm.transpose_b, k, n, l, j), sum);
+          }
+          expected[static_cast<size_t>((i + 1) * n + j)] = gemm.add ? 1 + sum : sum;
+        }
+      }
+      EXPECT_EQ(c, expected) << m << " " << n << " " << k << " layout " << layout;
+    }
+  }
+}
+
+// A product with each epilogue.
+std::vector<FusedGemm> with_epilogues(const Trial& trial, const OnDevice<float>& bias) {
+  std::vector<FusedGemm> all(4, trial.gemm());
+  all[0].bias = all[1].bias = bias.get();
+  all[1].gelu = all[2].gelu = FusedGelu::Forward, all[3].gelu = FusedGelu::Gradient;
+  for (int i : {1, 2, 3}) all[static_cast<size_t>(i)].saved = trial.saved.get();
+  return all;
+}
+
+TEST_F(Products, AnEpilogueThatIsRefusedIsAKernelOfItsOwn) {
+  const OnDevice<float> bias(wave(24, 0.9f));
+  for (size_t i = 0; i < 4; ++i) {
+    const Trial whole(40, 24), apart(40, 24);
+    MatmulEngine other(stream);
+    const std::vector<float> expected = whole.run(other, with_epilogues(whole, bias)[i]);
+    refuse("epilogues");
+    const FusedGemm gemm = with_epilogues(apart, bias)[i];
+    EXPECT_THAT(calls(gemm), Contains(Pair("cublasLtMatmul", 1)));
+    unsetenv("WEFT_CUDA_DEVICE_REFUSALS");
+    EXPECT_EQ(apart.saved.values(), whole.saved.values());
+    const std::vector<float> got = apart.c.values();
+    for (size_t k = 0; k < got.size(); ++k) EXPECT_NEAR(got[k], expected[k], 1e-5 * (1 + std::abs(expected[k])));
+    EXPECT_THAT(calls(gemm), only_runs());
+  }
+}
+
+// Whatever came before, and in every process, a product is computed in the same way.
+TEST_F(Products, TheWayFollowsFromTheShapeAlone) {
+  const OnDevice<float> bias(wave(16, 0.9f));
+  for (const char* setting : {"1", "2", "3", "4"}) {
+    refuse(setting);
+    MatmulEngine up(stream), down(stream);
+    std::map<int64_t, std::vector<float>> results[2];
+    const auto run = [&](MatmulEngine& of, int64_t rows) {
+      const Trial trial(rows, 16, 48);
+      std::vector<float> all;
+      for (const FusedGemm& gemm : with_epilogues(trial, bias)) {
+        for (const float value : trial.run(of, gemm)) all.push_back(value);
+      }
+      return all;
+    };
+    for (int64_t rows = 1; rows < 80; rows += 3) results[0][rows] = run(up, rows);
+    for (int64_t rows = 79; rows >= 1; rows -= 3) results[1][rows] = run(down, rows);
+    EXPECT_EQ(results[0], results[1]) << setting;
+  }
+}
+
+TEST_F(Products, AWayThatWasChosenIsTakenOver) {
+  const Trial trial(32);
+  const OnDevice<float> bias(wave(32, 0.9f));
+  const FusedGemm gemm = with_epilogues(trial, bias)[1];
+  engine.set_options({.algorithms = AlgorithmChoice::Measured});
+  refuse("all");
+  const std::vector<float> expected = trial.run(engine, gemm);
+  unsetenv("WEFT_CUDA_DEVICE_REFUSALS");
+  std::multiset<std::string> ways;
+  const nlohmann::json file = nlohmann::json::parse(engine.tuned());
+  for (const auto& product : file.at("table").at("products")) ways.insert(product.at("way"));
+  EXPECT_THAT(ways, ElementsAre("apart", "apart", "own"));  // GELU, the bias, the product
+  MatmulEngine heir(stream);
+  heir.set_options({.algorithms = AlgorithmChoice::Measured});
+  heir.take_tuned(engine.tuned(), "some/file");
+  cuda_device::simulator().library_calls.clear();
+  EXPECT_EQ(trial.run(heir, gemm), expected);
+  EXPECT_THAT(cuda_device::simulator().library_calls, Not(Contains(Key("cublasLtMatmul"))));
+  EXPECT_EQ(heir.tuned(), engine.tuned());
+}
+
+// The simulated library is slow at GELU for some shapes; elsewhere a kernel more takes longer.
+TEST_F(Products, GeluIsApartWhereThatIsFaster) {
+  engine.set_options({.algorithms = AlgorithmChoice::Measured});
+  const OnDevice<float> bias(wave(32, 0.9f));
+  const Trial slow(32, 32, 64), fast(32, 32, 72);
+  for (const Trial* trial : {&slow, &fast}) engine.run(with_epilogues(*trial, bias)[1]);
+  std::map<int64_t, bool> apart;
+  const nlohmann::json file = nlohmann::json::parse(engine.tuned());
+  for (const auto& product : file.at("table").at("products")) {
+    if (product.at("epilogue") == int{CUBLASLT_EPILOGUE_GELU_AUX_BIAS}) {
+      apart[product.at("k").get<int64_t>()] = product.contains("way");
+    }
+  }
+  EXPECT_THAT(apart, ElementsAre(Pair(64, true), Pair(72, false)));
+}
+
+// Each of three parts of the sum is a number of bf16, but two of them together are not.
+TEST_F(Products, PartsOfASumAreKeptInFp32) {
+  const auto bf16 = [](float value) { return static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16); };
+  std::vector<uint16_t> a(64 * 48, bf16(0)), b(48 * 64, bf16(1));
+  for (size_t row = 0; row < 64; ++row) {
+    a[row * 48] = bf16(256), a[row * 48 + 1] = bf16(1), a[row * 48 + 47] = bf16(-256);
+  }
+  const OnDevice<uint16_t> left(a), right(b), result(std::vector<uint16_t>(64 * 64));
+  const Gemm gemm{.m = 64,
+                  .n = 64,
+                  .k = 48,
+                  .input = DType::BF16,
+                  .output = DType::BF16,
+                  .a = left.get(),
+                  .b = right.get(),
+                  .c = result.get()};
+  engine.run({gemm});
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_THAT(result.values(), testing::Each(bf16(1)));
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/products/algorithm_table.h"
 
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -14,9 +16,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kVersion = 1;
-constexpr int kDepth = 5;     // file, table, products, product, alignments
-constexpr size_t kWord = 16;  // hexadecimal digits
+constexpr int kVersion = 2, kOldest = 1;  // a table of version 1 has products by the library alone
+constexpr int kDepth = 5;                 // file, table, products, product, alignments
+constexpr size_t kWord = 16;              // hexadecimal digits
 constexpr size_t kWords = std::extent_v<decltype(cublasLtMatmulAlgo_t::data)>;
 
 std::string hexadecimal(const cublasLtMatmulAlgo_t& algorithm) {
@@ -44,7 +46,46 @@ DType dtype_of(const std::string& text) {
   throw DataError(fmt::format("a product of {}", text));
 }
 
-Json to_json(const ProductKey& key, const cublasLtMatmulAlgo_t& algorithm) {
+constexpr std::array<std::pair<Way, std::string_view>, 2> kWays{{{Way::Apart, "apart"}, {Way::Own, "own"}}};
+
+// A product by the library has an algorithm, another one a way.
+Json with_choice(Json product, const Choice& choice) {
+  if (choice.way == Way::Library) product["algorithm"] = hexadecimal(choice.algorithm);
+  for (const auto& [way, text] : kWays) {
+    if (way == choice.way) product["way"] = text;
+  }
+  return product;
+}
+
+Choice choice_of(const Json& product, bool has_epilogue) {
+  if (!product.contains("way")) return {.algorithm = algorithm_of(product.at("algorithm").get<std::string>())};
+  const auto text = product.at("way").get<std::string>();
+  for (const auto& [way, name] : kWays) {
+    if (name == text && has_epilogue == (way == Way::Apart)) return {.way = way};
+  }
+  throw DataError(
+      fmt::format("a product {} an epilogue that is computed '{}'", has_epilogue ? "with" : "without", text));
+}
+
+using Alignment = decltype(ProductKey::alignment);
+constexpr size_t kOperands = 3;
+
+// Where bias and saved lie well, or are not there, those of the operands alone are written, as in version 1.
+std::vector<int64_t> written(const Alignment& alignment) {
+  const Alignment usual = ProductKey().alignment;
+  const bool all = !std::equal(alignment.begin() + kOperands, alignment.end(), usual.begin() + kOperands);
+  return {alignment.begin(), all ? alignment.end() : alignment.begin() + kOperands};
+}
+
+Alignment alignment_of(const std::vector<int64_t>& written) {
+  require<DataError>(written.size() == kOperands || written.size() == std::tuple_size_v<Alignment>,
+                     "{} alignments of a product", written.size());
+  Alignment alignment = ProductKey().alignment;
+  std::copy(written.begin(), written.end(), alignment.begin());
+  return alignment;
+}
+
+Json to_json(const ProductKey& key) {
   return {{"m", key.m},
           {"n", key.n},
           {"k", key.k},
@@ -55,11 +96,10 @@ Json to_json(const ProductKey& key, const cublasLtMatmulAlgo_t& algorithm) {
           {"add", key.add},
           {"tf32", key.tf32},
           {"epilogue", key.epilogue},
-          {"alignment", key.alignment},
-          {"algorithm", hexadecimal(algorithm)}};
+          {"alignment", written(key.alignment)}};
 }
 
-std::pair<ProductKey, cublasLtMatmulAlgo_t> from_json(const Json& json) {
+std::pair<ProductKey, Choice> from_json(const Json& json) {
   const auto number = [&](const char* field) { return json.at(field).get<int64_t>(); };
   const auto flag = [&](const char* field) { return json.at(field).get<bool>(); };
   const auto text = [&](const char* field) { return json.at(field).get<std::string>(); };
@@ -73,17 +113,17 @@ std::pair<ProductKey, cublasLtMatmulAlgo_t> from_json(const Json& json) {
                        .add = flag("add"),
                        .tf32 = flag("tf32"),
                        .epilogue = number("epilogue"),
-                       .alignment = json.at("alignment").get<std::array<int64_t, 3>>()};
-  return {key, algorithm_of(text("algorithm"))};
+                       .alignment = alignment_of(json.at("alignment").get<std::vector<int64_t>>())};
+  return {key, choice_of(json, key.epilogue != CUBLASLT_EPILOGUE_DEFAULT)};
 }
 
-using Chosen = std::map<ProductKey, cublasLtMatmulAlgo_t>;
+using Chosen = std::map<ProductKey, Choice>;
 
 std::string checksum(const Json& table) { return hash_hex(hash64(table.dump())); }
 
 Json table_of(const std::string& device, const std::string& library, const Chosen& chosen) {
   Json products = Json::array();
-  for (const auto& [key, algorithm] : chosen) products.push_back(to_json(key, algorithm));
+  for (const auto& [key, choice] : chosen) products.push_back(with_choice(to_json(key), choice));
   return {{"device", device}, {"library", library}, {"products", std::move(products)}};
 }
 
@@ -95,7 +135,8 @@ std::string file_of(Json table) {
 // Returns the table of a file if its checksum matches.
 Json checked_table(const Json& file) {
   const int version = file.at("version").get<int>();
-  require<DataError>(version == kVersion, "version {}; this build reads version {}", version, kVersion);
+  require<DataError>(version >= kOldest && version <= kVersion, "version {}; this build reads versions {} to {}",
+                     version, kOldest, kVersion);
   require<DataError>(file.at("checksum").get<std::string>() == checksum(file.at("table")),
                      "the checksum does not match");
   return file.at("table");
@@ -103,15 +144,15 @@ Json checked_table(const Json& file) {
 
 }  // namespace
 
-const cublasLtMatmulAlgo_t* AlgorithmTable::find(const ProductKey& key) const {
+const Choice* AlgorithmTable::find(const ProductKey& key) const {
   const auto at = chosen_.find(key);
   return at == chosen_.end() ? nullptr : &at->second;
 }
 
-const cublasLtMatmulAlgo_t& AlgorithmTable::keep(const ProductKey& key, const cublasLtMatmulAlgo_t& algorithm) {
+const Choice& AlgorithmTable::keep(const ProductKey& key, const Choice& choice) {
   text_.clear();
   new_.insert(key);
-  return chosen_.emplace(key, algorithm).first->second;
+  return chosen_.emplace(key, choice).first->second;
 }
 
 const std::string& AlgorithmTable::text() const {

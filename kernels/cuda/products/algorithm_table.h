@@ -14,25 +14,39 @@
 
 namespace weft::cuda {
 
-// What the choice of an algorithm depends on. One of the sizes is a number of rows, which changes with the texts of
-// each step: it is rounded up to a multiple of 64.
+// All that a product depends on but its addresses. In an AlgorithmTable one of the sizes, the number of rows, which
+// changes with the texts of each step, is rounded up to a multiple of 64.
 struct ProductKey {
   int64_t m = 0, n = 0, k = 0;
   DType input = DType::F32, output = DType::F32;
   bool transpose_a = false, transpose_b = false, add = false, tf32 = false;
-  int64_t epilogue = 0;                   // a cublasLtEpilogue_t
-  std::array<int64_t, 3> alignment = {};  // of a, b and c, in bytes
+  int64_t epilogue = 0;  // a cublasLtEpilogue_t
+  // Of a, b, c, bias and saved, in bytes. The library looks at the last two as well when it is asked; 256 if there is
+  // none.
+  std::array<int64_t, 5> alignment = {256, 256, 256, 256, 256};
   auto operator<=>(const ProductKey&) const = default;
 };
 
-// The algorithms chosen for products on one device with one library, and their text for other processes: JSON with a
-// checksum. An algorithm is 64 bytes that only the library can read.
+// Who computes a product.
+enum class Way : uint8_t {
+  Library,  // cuBLASLt, with its epilogue
+  Apart,    // a kernel of weft's for a part of the epilogue (apart.h), and the product without it, as chosen for that
+  Own,      // a kernel of weft's (own_product.h); only without an epilogue
+};
+
+struct Choice {
+  cublasLtMatmulAlgo_t algorithm{};  // of Way::Library
+  Way way = Way::Library;
+};
+
+// What was chosen for products on one device with one library, and its text for other processes: JSON with a checksum.
+// An algorithm is 64 bytes that only the library can read.
 class AlgorithmTable {
  public:
   AlgorithmTable(std::string device, std::string library) : device_(std::move(device)), library_(std::move(library)) {}
 
-  const cublasLtMatmulAlgo_t* find(const ProductKey& key) const;  // null: not chosen yet
-  const cublasLtMatmulAlgo_t& keep(const ProductKey& key, const cublasLtMatmulAlgo_t& algorithm);
+  const Choice* find(const ProductKey& key) const;  // null: not chosen yet
+  const Choice& keep(const ProductKey& key, const Choice& choice);
   size_t size() const { return chosen_.size(); }
 
   // The text that take() reads; "" while the table is empty. It is made once for each change.
@@ -50,7 +64,7 @@ class AlgorithmTable {
 
  private:
   const std::string device_, library_;
-  std::map<ProductKey, cublasLtMatmulAlgo_t> chosen_;
+  std::map<ProductKey, Choice> chosen_;
   std::set<ProductKey> new_;  // the keys of chosen_ that were kept since the last agree()
   mutable std::string text_;  // the text of chosen_; "": not made yet
 };

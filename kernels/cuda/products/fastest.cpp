@@ -36,18 +36,17 @@ class TrialMemory {
 
 // The first run loads the kernel and is not timed. All runs are queued before the host waits, so that the device never
 // waits for the host.
-double shortest_milliseconds(const ProductQueue& queue, const FusedGemm& gemm, const Product& product,
-                             const cublasLtMatmulAlgo_t& algorithm) {
+double shortest_milliseconds(const Stream& stream, const FusedGemm& gemm, const Candidate& candidate) {
   constexpr double kRefused = std::numeric_limits<double>::infinity();
-  if (queue.run(gemm, product, algorithm) != CUBLAS_STATUS_SUCCESS) return kRefused;
+  if (candidate(gemm) != CUBLAS_STATUS_SUCCESS) return kRefused;
   std::vector<std::unique_ptr<Event>> marks;
   const auto mark = [&] {
-    marks.push_back(std::make_unique<Event>(queue.stream.device(), Event::Kind::Time));
-    queue.stream.record(*marks.back());
+    marks.push_back(std::make_unique<Event>(stream.device(), Event::Kind::Time));
+    stream.record(*marks.back());
   };
   mark();
   for (int i = 0; i < tuning::kProductRepeats; ++i) {
-    if (queue.run(gemm, product, algorithm) != CUBLAS_STATUS_SUCCESS) return kRefused;
+    if (candidate(gemm) != CUBLAS_STATUS_SUCCESS) return kRefused;
     mark();
   }
   marks.back()->wait();
@@ -58,26 +57,23 @@ double shortest_milliseconds(const ProductQueue& queue, const FusedGemm& gemm, c
 
 }  // namespace
 
-std::optional<cublasLtMatmulAlgo_t> fastest(const ProductQueue& queue, const FusedGemm& gemm, bool tf32,
-                                            std::span<const cublasLtMatmulAlgo_t> algorithms) {
-  if (algorithms.size() == 1) return algorithms.front();
+std::optional<size_t> fastest(const Stream& stream, const FusedGemm& gemm, std::span<const Candidate> candidates) {
+  if (candidates.size() == 1) return 0;
   const size_t bytes = static_cast<size_t>(gemm.m * gemm.n) * size_of(gemm.output);
   const bool saves = gemm.gelu == FusedGelu::Forward;
-  const int device = queue.stream.device();
-  const TrialMemory result(device, bytes), saved(device, saves ? bytes : 0);
+  const TrialMemory result(stream.device(), bytes), saved(stream.device(), saves ? bytes : 0);
   if (!result.there() || !saved.there()) return std::nullopt;
   FusedGemm trial = gemm;
   trial.c = result.get();
   if (saves) trial.saved = saved.get();
-  if (gemm.add) check(cudaMemsetAsync(trial.c, 0, bytes, queue.stream.get()), "clearing a result to add to");
-  const Product product(queue.blas, trial, tf32);
+  if (gemm.add) check(cudaMemsetAsync(trial.c, 0, bytes, stream.get()), "clearing a result to add to");
   double least = std::numeric_limits<double>::infinity();
-  const cublasLtMatmulAlgo_t* best = &algorithms.front();
-  for (const cublasLtMatmulAlgo_t& algorithm : algorithms) {
-    const double milliseconds = shortest_milliseconds(queue, trial, product, algorithm);
-    if (milliseconds < least) least = milliseconds, best = &algorithm;
+  size_t best = 0;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const double milliseconds = shortest_milliseconds(stream, trial, candidates[i]);
+    if (milliseconds < least) least = milliseconds, best = i;
   }
-  return *best;
+  return best;
 }
 
 }  // namespace weft::cuda

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/products/matmul.h"
 
-#include <array>
+#include <deque>
 #include <vector>
 
-#include "base/error.h"
 #include "base/log.h"
 #include "kernels/cuda/products/algorithm_table.h"
+#include "kernels/cuda/products/algorithms.h"
+#include "kernels/cuda/products/apart.h"
 #include "kernels/cuda/products/fastest.h"
+#include "kernels/cuda/products/own_product.h"
 #include "kernels/cuda/products/prepared.h"
 #include "kernels/cuda/runtime/devices.h"
 #include "kernels/cuda/runtime/errors.h"
@@ -17,13 +19,6 @@ namespace weft::cuda {
 namespace {
 
 using tuning::kProductCandidates, tuning::kProductRowStep, tuning::kProductWorkspaceBytes;
-
-// The largest power of two that divides an address, up to 256, beyond which it does not matter.
-uint32_t alignment(const void* p) {
-  constexpr uintptr_t kMost = 256;
-  const auto address = reinterpret_cast<uintptr_t>(p) | kMost;
-  return static_cast<uint32_t>(address & (~address + 1));
-}
 
 // Returns the product with its number of rows rounded up: m, and k in the gradient of a weight, which sums over rows.
 // The model fixes every other size.
@@ -45,7 +40,7 @@ ProductKey key_of(const FusedGemm& g, bool tf32) {
           .add = g.add,
           .tf32 = tf32 && g.input == DType::F32,
           .epilogue = epilogue_of(g),
-          .alignment = {alignment(g.a), alignment(g.b), alignment(g.c)}};
+          .alignment = {alignment(g.a), alignment(g.b), alignment(g.c), alignment(g.bias), alignment(g.saved)}};
 }
 
 }  // namespace
@@ -65,78 +60,81 @@ struct MatmulEngine::State {
   }
   ProductQueue queue() const { return {stream, *blas, handle, workspace}; }
 
-  // Asks the library for up to `most` algorithms; the library puts first the one that it expects to be the fastest.
-  std::vector<cublasLtMatmulAlgo_t> ask(const FusedGemm& gemm, int most) const {
-    cublasLtMatmulPreference_t made = nullptr;
-    blas->check(blas->create_preference(&made), "making a preference");
-    const Owned preference(made, blas->destroy_preference);
-    const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
-      blas->check(blas->set_preference(made, attribute, &value, sizeof value), "preferring an algorithm");
-    };
-    prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kProductWorkspaceBytes);
-    // An algorithm that divides the inner dimension keeps its parts' sums in fp32 and adds them in one order. Unasked,
-    // it may also add them into the result as they come, or keep them in the result's type.
-    prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
-    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment(gemm.b));
-    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment(gemm.a));
-    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment(gemm.c));
-    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment(gemm.c));
-    const Product product(*blas, gemm, options.tf32);
-    std::array<cublasLtMatmulHeuristicResult_t, kProductCandidates> found{};
-    int count = 0;
-    const cublasStatus_t status =
-        blas->heuristic(handle, product.description(), product.first(), product.second(), product.result(),
-                        product.result(), preference.get(), most, found.data(), &count);
-    std::vector<cublasLtMatmulAlgo_t> algorithms;
-    for (int i = 0; i < count; ++i) {
-      if (found[static_cast<size_t>(i)].state == CUBLAS_STATUS_SUCCESS) {
-        algorithms.push_back(found[static_cast<size_t>(i)].algo);
-      }
-    }
-    if (status == CUBLAS_STATUS_SUCCESS && !algorithms.empty()) return algorithms;
-    throw DeviceError(fmt::format("cuBLASLt has no algorithm for [{}, {}] x [{}, {}], {} to {}: {}", gemm.m, gemm.k,
-                                  gemm.k, gemm.n, name(gemm.input), name(gemm.output), blas->status_string(status)));
+  // The library's first choice, or a way without it.
+  Choice first(const FusedGemm& gemm) const {
+    const std::vector<cublasLtMatmulAlgo_t> found = offered(queue(), gemm, options.tf32, 1);
+    if (!found.empty()) return {.algorithm = found.front()};
+    return {.way = epilogue_of(gemm) == CUBLASLT_EPILOGUE_DEFAULT ? Way::Own : Way::Apart};
   }
-  cublasLtMatmulAlgo_t first(const FusedGemm& gemm) const { return ask(gemm, 1).front(); }
 
-  bool fits(const cublasLtMatmulAlgo_t& algorithm, const Product& product) const {
-    cublasLtMatmulHeuristicResult_t needs{};
-    const cublasStatus_t status =
-        blas->check_algorithm(handle, product.description(), product.first(), product.second(), product.result(),
-                              product.result(), &algorithm, &needs);
-    return status == CUBLAS_STATUS_SUCCESS && needs.workspaceSize <= kProductWorkspaceBytes;
+  // Returns nothing if the library offers nothing for these rows, or if there is no memory to measure in. Where GELU is
+  // an epilogue, it may be slower than a kernel of its own. A bias never is: that kernel reads and writes the result.
+  std::optional<Choice> measure(const FusedGemm& gemm) {
+    std::deque<Prepared> ways;  // a vector would move them
+    for (const cublasLtMatmulAlgo_t& algorithm : offered(queue(), gemm, options.tf32, kProductCandidates)) {
+      Prepared& whole = ways.emplace_back();
+      whole.product.emplace(*blas, gemm, options.tf32);
+      whole.algorithm = algorithm;
+    }
+    if (ways.empty()) return std::nullopt;
+    if (gemm.gelu != FusedGelu::None) ways.emplace_back().rest = prepare(without_a_part(gemm));
+    std::vector<Candidate> candidates;
+    for (Prepared& way : ways) candidates.emplace_back([&](const FusedGemm& trial) { return run(way, trial); });
+    const std::optional<size_t> best = fastest(stream, gemm, candidates);
+    if (!best) return std::nullopt;
+    return Choice{.algorithm = ways[*best].algorithm, .way = ways[*best].rest ? Way::Apart : Way::Library};
   }
 
   // Decides for all numbers of rows of a step. The library's first choice is made for the rounded number, so it does
-  // not depend on which number comes first. That choice is also taken, and kept, if there is no memory to measure in.
-  cublasLtMatmulAlgo_t decide(const FusedGemm& gemm) const {
-    if (options.algorithms == AlgorithmChoice::First) return first(rounded(gemm));
-    if (const auto measured = fastest(queue(), gemm, options.tf32, ask(gemm, kProductCandidates))) return *measured;
-    return first(rounded(gemm));
+  // not depend on which number comes first.
+  Choice decide(const FusedGemm& gemm) {
+    if (options.algorithms == AlgorithmChoice::Measured) {
+      if (const auto measured = measure(gemm)) return *measured;
+    }
+    const Choice choice = first(rounded(gemm));
+    if (choice.way != Way::Library) {
+      log_info("{} has no algorithm for {} x [{}, {}] in {} with epilogue {}: a kernel of weft's {}",
+               blas->version_text(), gemm.m, gemm.k, gemm.n, name(gemm.input), static_cast<int>(epilogue_of(gemm)),
+               choice.way == Way::Own ? "computes it" : "does what the epilogue would");
+    }
+    return choice;
   }
 
-  // Returns the algorithm kept for this shape with a number of rows near it, if it fits this one too.
-  cublasLtMatmulAlgo_t choose(const FusedGemm& gemm, const Product& product) {
+  // Returns what was chosen for this shape with a number of rows near it, if the library takes it for this one too.
+  Choice choose(const FusedGemm& gemm, const Product& product) {
     const ProductKey key = key_of(rounded(gemm), options.tf32);
-    const cublasLtMatmulAlgo_t* kept = table.find(key);
+    const Choice* kept = table.find(key);
     if (!kept) kept = &table.keep(key, decide(gemm));
-    return fits(*kept, product) ? *kept : first(gemm);
+    return kept->way != Way::Library || fits(queue(), kept->algorithm, product) ? *kept : first(gemm);
   }
 
   // Returns what is known of products like this one, so that the library is asked for each kind of them only once.
   std::shared_ptr<Prepared> prepare(const FusedGemm& gemm) {
-    const PreparedKey key{key_of(gemm, options.tf32), {alignment(gemm.bias), alignment(gemm.saved)}};
+    const ProductKey key = key_of(gemm, options.tf32);
     if (std::shared_ptr<Prepared> known = prepared.find(key)) return known;
-    auto made = std::make_shared<Prepared>(*blas, gemm, options.tf32);
-    made->algorithm = choose(gemm, made->product);
+    auto made = std::make_shared<Prepared>();
+    made->product.emplace(*blas, gemm, options.tf32);
+    const Choice choice = choose(gemm, *made->product);
+    made->algorithm = choice.algorithm;
+    if (choice.way != Way::Library) made->product.reset();
+    if (choice.way == Way::Apart) made->rest = prepare(without_a_part(gemm));
     prepared.keep(key, made);
     return made;
   }
 
-  void run(const FusedGemm& gemm) {
-    const std::shared_ptr<Prepared> it = prepare(gemm);
-    it->product.point_to(gemm);
-    blas->check(queue().run(gemm, it->product, it->algorithm), "a matrix product");
+  cublasStatus_t run(Prepared& how, const FusedGemm& gemm) const {
+    if (how.product) {
+      how.product->point_to(gemm);
+      return queue().run(gemm, *how.product, how.algorithm);
+    }
+    if (!how.rest) {
+      own_product(stream, gemm);
+      return CUBLAS_STATUS_SUCCESS;
+    }
+    run_before(stream, gemm);
+    const cublasStatus_t status = run(*how.rest, without_a_part(gemm));
+    if (status == CUBLAS_STATUS_SUCCESS) run_after(stream, gemm);
+    return status;
   }
 
   // Algorithms that were replaced may still stand in prepared products.
@@ -192,7 +190,7 @@ void MatmulEngine::run(const FusedGemm& gemm) {
     if (!gemm.add) check(cudaMemsetAsync(gemm.c, 0, bytes, s.stream.get()), "a product over nothing");
     return;
   }
-  s.run(gemm);
+  s.blas->check(s.run(*s.prepare(gemm), gemm), "a matrix product");
 }
 
 }  // namespace weft::cuda

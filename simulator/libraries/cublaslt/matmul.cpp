@@ -1,27 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // The handle, the algorithms for a product, and the product itself.
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <vector>
 
 #include "simulator/libraries/cublaslt/product.h"
+#include "simulator/libraries/cublaslt/refusals.h"
 
 using namespace weft::cuda_device;
 
 namespace {
 
-constexpr int kAlgorithms = 5, kInPlace = 4;
+constexpr int kAlgorithms = 6, kInPlace = 4, kInType = 5;
 constexpr uint32_t kVectorBytes = 16;
 
 // Algorithm `id` of a product: 0 takes any product, the others need aligned matrices and write partial sums. The last
-// one adds them in place.
+// two add them in place, and keep them in the result's type.
 Algorithm algorithm(int32_t id, const Product& p) {
   if (id == 0) return {};
   if (id == kInPlace) return {.id = id, .parts = 3, .alignment = kVectorBytes, .in_place = true};
-  const uint64_t partial_sums = static_cast<uint64_t>(id + 1) * p.m() * p.n() * sizeof(float);
-  return {.id = id, .parts = id + 1, .alignment = kVectorBytes, .workspace = (partial_sums + 255) / 256 * 256};
+  const int parts = id == kInType ? 3 : id + 1;
+  const uint64_t partial_sums = static_cast<uint64_t>(parts) * p.m() * p.n() * sizeof(float);
+  return {.id = id,
+          .parts = parts,
+          .alignment = kVectorBytes,
+          .workspace = (partial_sums + 255) / 256 * 256,
+          .in_type = id == kInType};
 }
 
 // WEFT_CUDA_DEVICE_TIMES: another number makes other algorithms the fastest, as on a device, where no two
@@ -39,12 +46,15 @@ uint64_t times(int device) {
 }
 
 // The simulated time of a product: it is invented, the same for every schedule, and other shapes have other best
-// algorithms. Adding in place is the fastest, as it is on a device where few tiles share a long sum.
+// algorithms. Adding in place is the fastest, as it is on a device where few tiles share a long sum; smaller partial
+// sums are the next. GELU and its gradient are slow for every other shape.
 double microseconds(const Product& p, int device) {
   const double work = 2e-6 * static_cast<double>(p.m()) * static_cast<double>(p.n()) * static_cast<double>(p.k());
   const uint64_t place = p.m() * 7 + p.n() * 13 + p.k() * 3 + times(device) + static_cast<uint64_t>(p.algorithm.id);
   if (p.algorithm.in_place) return 1;
-  return 5 + work * (1 + 0.1 * static_cast<double>(place % kInPlace));
+  if (p.algorithm.in_type) return 2;
+  const bool slow = p.how.epilogue & (CUBLASLT_EPILOGUE_GELU | 64) && ((p.m() + p.k()) / 8 + times(device)) % 2 == 0;
+  return 5 + (slow ? 8 : 0) + work * (1 + 0.1 * static_cast<double>(place % kInPlace));
 }
 
 bool takes(const Algorithm& a, const LayoutDescriptor& l, uint32_t alignment) {
@@ -57,12 +67,28 @@ Product product_of(cublasLtMatmulDesc_t how, cublasLtMatrixLayout_t a, cublasLtM
   return {.how = of(how), .a = of(a), .b = of(b), .c = of(c), .d = of(d)};
 }
 
+// How an algorithm adds the sums of its parts.
+uint32_t scheme_of(const Algorithm& a) {
+  if (a.parts == 1) return CUBLASLT_REDUCTION_SCHEME_NONE;
+  if (a.in_place) return CUBLASLT_REDUCTION_SCHEME_INPLACE;
+  return a.in_type ? CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+}
+
+// What the program says of addresses when it asks: it prefers the alignment of four, and describes the others.
+std::array<uint32_t, 6> promises(const Product& p, const PreferenceDescriptor& preference) {
+  const auto& [a, b, c, d] = preference.alignment;
+  return {a, b, c, d, alignment_of(p.how.bias), alignment_of(p.how.aux)};
+}
+
 // The algorithms that fit the workspace and the alignment, in the order of the heuristic, best first.
 std::vector<Algorithm> candidates(const Product& p, const PreferenceDescriptor& preference) {
   std::vector<Algorithm> found;
-  for (const int32_t id : {kInPlace, 1, 2, 0, 3}) {
-    const Algorithm one = algorithm(id, p);
-    if (one.in_place && !(preference.reductions & CUBLASLT_REDUCTION_SCHEME_INPLACE)) continue;
+  for (const int32_t id : {kInPlace, kInType, 1, 2, 0, 3}) {
+    Algorithm one = algorithm(id, p);
+    one.promised = promises(p, preference);
+    const uint32_t scheme = scheme_of(one);
+    if (scheme != CUBLASLT_REDUCTION_SCHEME_NONE && !(preference.reductions & scheme)) continue;
+    if (refuses(p, id)) continue;
     if (one.workspace <= preference.workspace && takes(one, p.a, preference.alignment[0]) &&
         takes(one, p.b, preference.alignment[1]) && takes(one, p.c, preference.alignment[2]) &&
         takes(one, p.d, preference.alignment[3]))
@@ -77,22 +103,20 @@ cublasLtMatmulAlgo_t packed(const Algorithm& a) {
   out.data[0] = static_cast<uint32_t>(a.id) | static_cast<uint64_t>(a.parts) << 32;
   out.data[1] = a.alignment;
   out.data[2] = a.workspace;
+  for (size_t i = 0; i < a.promised.size(); ++i) out.data[3] |= uint64_t(std::countr_zero(a.promised[i])) << 8 * i;
   return out;
 }
 Algorithm unpacked(const cublasLtMatmulAlgo_t& packed) {
-  return {.id = static_cast<int32_t>(packed.data[0]),
-          .parts = static_cast<int32_t>(packed.data[0] >> 32),
-          .alignment = static_cast<uint32_t>(packed.data[1]),
-          .workspace = packed.data[2]};
+  Algorithm a{.id = static_cast<int32_t>(packed.data[0]),
+              .parts = static_cast<int32_t>(packed.data[0] >> 32),
+              .alignment = static_cast<uint32_t>(packed.data[1]),
+              .workspace = packed.data[2]};
+  for (size_t i = 0; i < a.promised.size(); ++i) a.promised[i] = 1u << (packed.data[3] >> 8 * i & 0xf);
+  return a;
 }
 
 // An algorithm chosen for one product may be used for others: its requirements depend on the product.
 bool known(int32_t id) { return id >= 0 && id < kAlgorithms; }
-
-uint32_t alignment_of(const void* at) {
-  const auto address = reinterpret_cast<uint64_t>(at);
-  return static_cast<uint32_t>(address == 0 ? 256 : std::min<uint64_t>(256, address & -address));
-}
 
 cublasStatus_t enqueue(Simulator& all, const Product& p, cudaStream_t stream) {
   Stream* own = all.stream_of(stream);
@@ -133,6 +157,8 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
   if (wanted < 1) return CUBLAS_STATUS_INVALID_VALUE;
   const Product p = product_of(how, a, b, c, d);
   if (const cublasStatus_t status = check_descriptors(p); status != CUBLAS_STATUS_SUCCESS) return status;
+  if (const cublasStatus_t status = refusal(p); status != CUBLAS_STATUS_SUCCESS)
+    return refuses_silently(p) ? CUBLAS_STATUS_SUCCESS : status;
   for (const Algorithm& one : candidates(p, of(preference))) {
     if (*found == wanted) break;
     cublasLtMatmulHeuristicResult_t& result = results[(*found)++];
@@ -166,9 +192,14 @@ cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t ho
   count(__func__);
   const Product p = product_of(how, a, b, c, d);
   if (const cublasStatus_t status = check_descriptors(p); status != CUBLAS_STATUS_SUCCESS) return status;
-  const int32_t id = unpacked(*algo).id;
-  if (!known(id)) return CUBLAS_STATUS_INVALID_VALUE;
-  const Algorithm one = algorithm(id, p);
+  if (const cublasStatus_t status = refusal(p); status != CUBLAS_STATUS_SUCCESS) return status;
+  const Algorithm kept = unpacked(*algo);
+  if (!known(kept.id)) return CUBLAS_STATUS_INVALID_VALUE;
+  // Of addresses, it sees those that belong to the description.
+  if (refuses(p, kept.id) || alignment_of(p.how.bias) < kept.promised[4] || alignment_of(p.how.aux) < kept.promised[5])
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  Algorithm one = algorithm(kept.id, p);
+  one.promised = kept.promised;
   for (const LayoutDescriptor* l : {&p.a, &p.b, &p.c, &p.d})
     if (!takes(one, *l, kVectorBytes)) return CUBLAS_STATUS_NOT_SUPPORTED;
   *result = {};
@@ -206,10 +237,13 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t how, const 
   p.beta = *static_cast<const float*>(beta);
   p.workspace = workspace;
   if (const cublasStatus_t status = check_descriptors(p); status != CUBLAS_STATUS_SUCCESS) return status;
+  if (const cublasStatus_t status = refusal(p); status != CUBLAS_STATUS_SUCCESS) return status;
   if (algo) {
-    const int32_t id = unpacked(*algo).id;
-    if (!known(id)) return CUBLAS_STATUS_INVALID_VALUE;
-    p.algorithm = algorithm(id, p);
+    const Algorithm kept = unpacked(*algo);
+    if (!known(kept.id)) return CUBLAS_STATUS_INVALID_VALUE;
+    if (refuses(p, kept.id)) return CUBLAS_STATUS_NOT_SUPPORTED;
+    p.algorithm = algorithm(kept.id, p);
+    p.algorithm.promised = kept.promised;
   } else {
     const PreferenceDescriptor chosen{workspace ? workspace_bytes : 0,
                                       {alignment_of(a), alignment_of(b), alignment_of(c), alignment_of(d)}};
@@ -218,6 +252,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t how, const 
     p.algorithm = found.front();
   }
   if (p.algorithm.workspace > workspace_bytes) return CUBLAS_STATUS_INVALID_VALUE;
+  check_promises(p, all.memory);
   if (const cublasStatus_t status = check_addresses(p); status != CUBLAS_STATUS_SUCCESS) return status;
   if (all.health(this_thread().device) != Status::Success) return CUBLAS_STATUS_EXECUTION_FAILED;
   return enqueue(all, p, stream);

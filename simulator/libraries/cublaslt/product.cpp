@@ -151,9 +151,12 @@ std::vector<float> multiply(const Product& p, const Operand& a, const Operand& b
                static_cast<dnnl_dim_t>(b.stride), a.values.data() + first * a.step_of_k,
                static_cast<dnnl_dim_t>(a.stride), 0.f, parts > 1 ? partial.data() : sum.data(),
                static_cast<dnnl_dim_t>(m));
+    const auto round = [&](std::vector<float>& values) {
+      for (float& value : values) value = from_bf16(to_bf16(value));
+    };
+    if (p.algorithm.in_type && p.d.type == CUDA_R_16BF) round(partial);
     for (size_t at = 0; at < partial.size(); ++at) sum[at] += partial[at];
-    if (p.algorithm.in_place && p.d.type == CUDA_R_16BF)
-      for (float& value : sum) value = from_bf16(to_bf16(value));
+    if (p.algorithm.in_place && p.d.type == CUDA_R_16BF) round(sum);
   }
   return sum;
 }

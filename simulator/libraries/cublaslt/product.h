@@ -2,6 +2,8 @@
 // One matrix product with the arguments of cublasLtMatmul: the manual's rules, and the arithmetic.
 #pragma once
 
+#include <array>
+
 #include "simulator/libraries/cublaslt/descriptors.h"
 #include "simulator/runtime/simulator.h"
 
@@ -16,6 +18,9 @@ struct Algorithm {
   uint32_t alignment = 2;  // bytes, for all matrices and for their lines
   uint64_t workspace = 0;  // bytes
   bool in_place = false;   // parts are added into the result, in its type, in the order in which they end
+  bool in_type = false;    // parts' sums are kept in the result's type
+  // What the program promised when it asked: powers of two that divide the addresses, in bytes.
+  std::array<uint32_t, 6> promised = {1, 1, 1, 1, 1, 1};  // of A, B, C, D, bias and auxiliary matrix
 };
 
 struct Product {
@@ -35,6 +40,10 @@ struct Product {
 
 // Whether the descriptors, without addresses, allow a product.
 cublasStatus_t check_descriptors(const Product& product);
+// The largest power of two, up to 256, that divides an address.
+uint32_t alignment_of(const void* at);
+// Reports addresses that are less aligned than what the program promised when it asked for the algorithm.
+void check_promises(const Product& product, Memory& memory);
 // Checks the addresses of a product whose descriptors were checked.
 cublasStatus_t check_addresses(const Product& product);
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <string>
+#include <utility>
+
 #include "simulator/libraries/cublaslt/product.h"
 
 namespace weft::cuda_device {
@@ -73,6 +76,28 @@ cublasStatus_t check_descriptors(const Product& p) {
   if (saved && p.how.aux_type != -1 && p.how.aux_type != p.d.type) return CUBLAS_STATUS_NOT_SUPPORTED;
   if (!plain && p.how.bias_type != -1 && p.how.bias_type != p.d.type) return CUBLAS_STATUS_NOT_SUPPORTED;
   return CUBLAS_STATUS_SUCCESS;
+}
+
+uint32_t alignment_of(const void* at) {
+  const auto address = reinterpret_cast<uint64_t>(at) | 256;
+  return static_cast<uint32_t>(address & -address);
+}
+
+void check_promises(const Product& p, Memory& memory) {
+  const std::array<std::pair<const char*, const void*>, 6> all{{{"A", p.a_at},
+                                                                {"B", p.b_at},
+                                                                {"C", p.beta == 0 ? nullptr : p.c_at},
+                                                                {"D", p.d_at},
+                                                                {"the bias", p.how.bias},
+                                                                {"the auxiliary matrix", p.how.aux}}};
+  for (size_t i = 0; i < all.size(); ++i) {
+    const auto& [what, at] = all[i];
+    const uint32_t promised = p.algorithm.promised[i], is = alignment_of(at);
+    if (is < promised)
+      memory.reports().add(ReportKind::Runtime, std::string("cublasLtMatmul: ") + what + " lies at a multiple of " +
+                                                    std::to_string(is) + " bytes, and its algorithm was chosen for " +
+                                                    std::to_string(promised));
+  }
 }
 
 cublasStatus_t check_addresses(const Product& p) {
