@@ -397,6 +397,7 @@ void Trainer::report_sources() {
 void Trainer::print_generations() {
   const Heartbeat::Scope generating(mesh_.heartbeat(), RunPhase::Evaluate);
   const QueueSpan traced(setup_.context(), SpanKind::Phase, "generations");
+  setup_.parameters().finish_weight_gather();
   generate_from_prompts(
       {setup_.model(), job_, *data_.source_tokenizer, *data_.target_tokenizer}, [this] { return agree_to_stop(); },
       [this](const Generation& generation) { reporter_.generated(state_, generation); });

@@ -158,11 +158,18 @@ void ParameterRegistry::allocate(Precision precision, Purpose purpose, const Sha
     if (layout_.zero != ZeroStage::Gradients) flat_gradient_ = context_.zeros(trained, acc_dtype);
     reduced_gradient_ = layout_.sharded() ? make_state() : FlatBuffer::trained_whole(layout_, flat_gradient_);
   }
+  if (layout_.sharded()) gather_ = std::make_unique<WeightGather>(context_, mesh_.dp(), layout_, flat_value_);
   for (size_t i = 0; i < parameters_.size(); ++i) {
     Parameter& p = *parameters_[i];
     p.flat_offset_ = layout_.offsets[i];
     p.value_ = flat_value_.flat(p.flat_offset_, p.local_shape_);
+    p.gather_ = gather_.get(), p.bucket_ = static_cast<size_t>(layout_.bucket_of[i]);
   }
+}
+
+const Tensor& Parameter::value() const {
+  if (gather_) gather_->await(bucket_);
+  return value_;
 }
 
 FlatBuffer ParameterRegistry::make_state() const {
@@ -198,6 +205,7 @@ void ParameterRegistry::draw_masters(const Parameter& p, uint64_t seed) {
 }
 
 void ParameterRegistry::initialise(uint64_t seed) {
+  await_weights();
   for (const auto& p : parameters_) {
     if (context_.meta()) break;
     precision_ == Precision::Fp64 ? draw_masters<double>(*p, seed) : draw_masters<float>(*p, seed);
@@ -211,26 +219,35 @@ Tensor ParameterRegistry::rounded_value(size_t owned) const {
   return flat_value_.flat(range.begin, Shape{range.size()});
 }
 
-void ParameterRegistry::start_weight_gather(size_t owned) {
+void ParameterRegistry::note_updated(size_t owned) {
   ++weights_version_;
-  if (!layout_.sharded()) return;
-  const FlatRange &range = layout_.owned[owned], &bucket = layout_.buckets[owned];
-  gathering_.push_back(mesh_.dp().start_all_gather(flat_value_.flat(range.begin, Shape{range.size()}),
-                                                   flat_value_.flat(bucket.begin, Shape{bucket.size()}),
-                                                   {"weights of bucket", static_cast<int64_t>(owned)}));
-  mesh_.dp().progress();
+  if (gather_) gather_->updated(owned);
+}
+
+void ParameterRegistry::note_updated_by_graph() {
+  ++weights_version_;
+  if (gather_) gather_->updated_by_graph();
+}
+
+void ParameterRegistry::await_weights() const {
+  if (gather_) gather_->await_started();
 }
 
 void ParameterRegistry::finish_weight_gather() {
-  for (const auto& pending : gathering_) pending->wait();
-  gathering_.clear();
-  ++weights_version_;
+  if (gather_) gather_->start_due();
+  await_weights();
+}
+
+const Tensor& ParameterRegistry::flat_value() const {
+  if (gather_) gather_->await_all();
+  return flat_value_;
 }
 
 void ParameterRegistry::sync_compute_weights() {
-  for (size_t i = 0; i < layout_.owned.size(); ++i) {
+  await_weights();
+  for (size_t i = layout_.owned.size(); i-- > 0;) {
     if (const Tensor value = rounded_value(i)) convert(context_, master_.piece(layout_.owned[i]), value);
-    start_weight_gather(i);
+    note_updated(i);
   }
   finish_weight_gather();
 }

@@ -11,6 +11,7 @@
 #include "parallel/mesh.h"
 #include "parallel/parameters/flat_layout.h"
 #include "parallel/parameters/placement.h"
+#include "parallel/parameters/weight_gather.h"
 
 namespace weft {
 
@@ -47,7 +48,8 @@ class Parameter {
   const Shape& extent() const { return extent_; }            // shape without padding, which is zero and stays zero
   int64_t flat_offset() const { return flat_offset_; }       // offset in the flat buffers, in elements
   FlatRange range() const { return {flat_offset_, flat_offset_ + local_shape_.elements()}; }
-  const Tensor& value() const { return value_; }  // compute dtype; operations read it
+  // Compute dtype; operations read it. What is queued from here on comes after the gather of the parameter's bucket.
+  const Tensor& value() const;
 
  private:
   friend class ParameterRegistry;
@@ -56,6 +58,8 @@ class Parameter {
   Shape local_shape_, extent_;
   int64_t flat_offset_ = 0;
   Tensor value_;
+  WeightGather* gather_ = nullptr;  // null: each replica updates all weights itself
+  size_t bucket_ = 0;
 };
 
 enum class Precision : uint8_t { Fp32, Bf16, Fp64 };
@@ -78,16 +82,22 @@ class ParameterRegistry {
   void allocate(Precision precision, Purpose purpose, const Sharding& sharding = {});
   void initialise(uint64_t seed);
   // The compute values of an owned range, if they are copies of its masters in another dtype, else absent: an update of
-  // the masters writes them too. start_weight_gather() then starts gathering the other replicas' shares of its bucket,
-  // which overlaps the update of the next range. sync_compute_weights() recomputes all compute values after the masters
-  // were drawn or loaded.
+  // the masters writes them too. note_updated() then lets the other replicas' shares of its bucket be gathered; readers
+  // of a value wait for them (WeightGather). sync_compute_weights() recomputes all compute values after the masters
+  // were drawn or loaded, and waits.
   Tensor rounded_value(size_t owned) const;
-  void start_weight_gather(size_t owned);
-  void finish_weight_gather();
+  void note_updated(size_t owned);
   void sync_compute_weights();
+  // The gathers of updated weights; null if the replicas do not divide the update.
+  WeightGather* weight_gather() { return gather_.get(); }
+  // Gathers what is not gathered yet. Collective over dp; a step needs no call. Before anything that reads weights on
+  // some of the ranks only, or from other threads.
+  void finish_weight_gather();
+  // Waits for the gathers under way: before anything writes weights.
+  void await_weights() const;
   // Call it when a captured graph updates the weights, which the host does not see
   // (kernels/device/operation_graph.h).
-  void note_weights_changed() { ++weights_version_; }
+  void note_updated_by_graph();
   // Changes with every change of the compute values, so that derived data can tell whether it is stale.
   uint64_t weights_version() const { return weights_version_; }
 
@@ -97,8 +107,10 @@ class ParameterRegistry {
   Precision precision() const { return precision_; }
 
   const FlatLayout& layout() const { return layout_; }
-  const Tensor& flat_value() const { return flat_value_; }
-  // The values that the optimizer updates, and frozen ones: f32, or f64 in f64 runs.
+  // All compute values, padding included; what is queued from here on comes after all gathers.
+  const Tensor& flat_value() const;
+  // The values that the optimizer updates, and frozen ones: f32, or f64 in f64 runs. Nobody else writes the owned
+  // ranges, so that reading them waits for nothing.
   const FlatBuffer& master() const { return master_; }
   // Gradients after their reduction: summed over dp, of the trained owned ranges at least.
   const FlatBuffer& reduced_gradient() const { return reduced_gradient_; }
@@ -127,7 +139,7 @@ class ParameterRegistry {
   FlatLayout layout_;
   Tensor flat_value_, flat_gradient_;
   FlatBuffer master_, reduced_gradient_;
-  std::vector<std::unique_ptr<CollectiveWork>> gathering_;
+  std::unique_ptr<WeightGather> gather_;
   uint64_t weights_version_ = 0;
 };
 

@@ -112,6 +112,7 @@ void Saves::start() {
   directory_.require_ours();
   reporter_.finish();  // a checkpoint's steps are in the log before it is committed
   const auto began = Clock::now();
+  setup_.parameters().finish_weight_gather();
   // If replicas hold different bits, a checkpoint of them is worse than no checkpoint.
   require_equal_replicas(setup_.parameters(), state_.step);
   header_.step = state_.step;

@@ -60,11 +60,11 @@ void Optimizer::update_range(size_t owned, const StepState& state) {
 }
 
 void Optimizer::update(const StepState& state) {
-  for (size_t i = 0; i < registry_.layout().trained_owned; ++i) {
+  registry_.await_weights();
+  for (size_t i = registry_.layout().trained_owned; i-- > 0;) {
     update_range(i, state);
-    registry_.start_weight_gather(i);
+    registry_.note_updated(i);
   }
-  registry_.finish_weight_gather();
 }
 
 }  // namespace weft

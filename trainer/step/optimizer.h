@@ -13,15 +13,17 @@ namespace weft {
 class UpdateRule;  // trainer/step/rules/update_rule.h
 
 // Updates the master weights that this rank owns from their reduced gradients, by the rule of the configured kind, and
-// publishes them to the other replicas range by range. Frozen parameters are left out. The constructor walks the
-// registry once and joins neighbours with equal weight decay and learning rate into spans.
+// publishes them to the other replicas range by range, in the order in which the next forward pass reads them. Frozen
+// parameters are left out. The constructor walks the registry once and joins neighbours with equal weight decay and
+// learning rate into spans.
 class Optimizer {
  public:
   // Throws ConfigError if a pattern of config.groups matches no parameter.
   Optimizer(Context& context, ParameterRegistry& registry, const OptimizerConfig& config);
   ~Optimizer();
-  // Reads learning rate, clip, bias corrections and skip from the state; then refreshes the compute weights. The caller
-  // has awaited the snapshots that are being taken of the masters and moments (await_snapshots()).
+  // Reads learning rate, clip, bias corrections and skip from the state; then refreshes the compute weights, which
+  // readers wait for (parallel/parameters/weight_gather.h). The caller has awaited the snapshots that are being taken
+  // of the masters and moments (await_snapshots()).
   void update(const StepState& state);
   // Sets the bias corrections of the rule for update number `update`, from 1; skipped steps do not count.
   void correct_bias(StepState& state, int64_t update) const;

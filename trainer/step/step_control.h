@@ -25,7 +25,7 @@ struct RankTimes {
   double busy = 0;       // everything but data and wait: this step's forward and backward, the last step's update
   double data = 0;       // waiting for the loader
   double wait = 0;       // waiting in collectives
-  double exposed = 0;    // waiting, by the host or its device, for gradients at the end of backward
+  double exposed = 0;    // waiting, by the host or its device, for gradients after backward and for updated weights
   double update = 0;     // the gradient norm and the update, without waiting in collectives
   double copy_wait = 0;  // waiting for a checkpoint copy, in this update (on a GPU: in the previous one)
 

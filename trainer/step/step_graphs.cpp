@@ -58,15 +58,19 @@ StepCounts StepGraphs::launch(uint64_t shape, std::vector<ModelBatch> micro, con
                               const QueueStep& queue) {
   CapturedStep& step = captured_.at(shape);
   model_.packed_weights().drop();  // as in every forward pass that has a backward
+  WeightGather* gather = model_.parameters().weight_gather();
+  if (gather) gather->await_started();  // a graph cannot wait for what was queued outside it
   if (step.graph) {
     feed(step, micro);
   } else {
     step.inputs = std::move(micro);
+    if (gather) gather->updated_by_graph();  // the graph gathers in every launch, needed or not
     step.graph = std::make_unique<StepGraph>(model_.context(), model_.parameters().mesh(),
                                              [&] { step.counts = queue(step.inputs, mirror_.read()); });
   }
   mirror_.write(state);
   step.graph->launch();
+  if (gather) gather->gathered_by_graph();
   return step.counts;
 }
 
@@ -88,7 +92,7 @@ void StepGraphs::update(const StepState& state, const std::function<void(const S
   }
   mirror_.write(state);
   update_->launch();
-  model_.parameters().note_weights_changed();
+  model_.parameters().note_updated_by_graph();
 }
 
 }  // namespace weft

@@ -73,6 +73,7 @@ TrainingSetup::TrainingSetup(Context& context, Mesh& mesh, const JobConfig& job,
 }
 
 std::vector<NamedBuffer> TrainingSetup::checkpoint_buffers() const {
+  model_->parameters().await_weights();
   std::vector<NamedBuffer> buffers = {{kMasterBuffer, model_->parameters().master()}};
   for (const NamedBuffer& b : optimizer_->buffers()) buffers.push_back(b);
   return buffers;

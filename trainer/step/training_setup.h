@@ -40,7 +40,7 @@ class TrainingSetup {
   Mesh& mesh() { return mesh_; }
   // Bytes of optimizer state that this rank holds.
   size_t optimizer_bytes() const { return optimizer_bytes_; }
-  // Master weights and moments: what checkpoints store.
+  // Master weights and moments: what checkpoints store. Waits for the gathers of weights, since a load overwrites them.
   std::vector<NamedBuffer> checkpoint_buffers() const;
 
  private:

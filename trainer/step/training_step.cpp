@@ -50,8 +50,11 @@ TrainingStep::TrainingStep(Transformer& model, Optimizer& optimizer, const StepO
       waits_(make_device_stopwatch(model.context())),
       copies_(make_device_stopwatch(model.context())),
       counted_gradients_(counted_gradients(model.parameters())),
+      gather_(model.parameters().weight_gather()),
       sums_(model.context().empty({3}, DType::F64)) {
-  if (options.graphs && has_graphs(model.context())) graphs_ = std::make_unique<StepGraphs>(model);
+  if (!options.graphs || !has_graphs(model.context())) return;
+  graphs_ = std::make_unique<StepGraphs>(model);
+  if (gather_) gather_->begin(WeightGather::Begin::AtForward);
 }
 
 TrainingStep::~TrainingStep() = default;
@@ -127,6 +130,7 @@ StepCounts TrainingStep::accumulate_gradients(const MicroBatches& batches, const
   const LossSums loss{.loss = sums_.slice(0, 1), .nll = sums_.slice(1, 2)};
   StepCounts counts;
   buckets_.begin_step();
+  if (gather_) gather_->forget_waited(), gather_->start_due();
   if (waits_) waits_->reset();
   // Replicas that divide their gradients reduce after every micro-batch; one with fewer micro-batches still takes part.
   const size_t rounds = std::max(batches.mine, static_cast<size_t>(batches.most));
@@ -154,6 +158,8 @@ StepCounts TrainingStep::accumulate_gradients(const MicroBatches& batches, const
     counts.tokens += (micro.source ? micro.source->count() : 0) + micro.input->count();
   }
   waiting([&] { counts.exposed = buckets_.finish(); });
+  // Every rank waits, also one that had no micro-batch and read no weights; a capture must end with the gathers.
+  model_.parameters().await_weights();
   square_sum(context, {.parts = counted_gradients_, .out = sums_.slice(2, 3)});
   return counts;
 }
@@ -174,6 +180,7 @@ StepReport TrainingStep::report(const StepBatches& batches, const StepState& sta
   download(context, sums_, std::span<double>(sums));
   StepReport report{.outcome = {}, .times = times, .activation_bytes = counts.activation_bytes};
   if (waits_) report.times.exposed = waits_->take();
+  if (gather_) report.times.exposed += gather_->take_waited();
   if (copies_) report.times.copy_wait = copies_->take();
   const double mine = mesh.first_of_replica() ? 1 : 0;  // the shards of a replica see the same tokens
   const ControlSums control =

@@ -129,6 +129,7 @@ class TrainingStep {
   std::unique_ptr<DeviceStopwatch> waits_;   // the device's waits for gradients; null: the host waits
   std::unique_ptr<DeviceStopwatch> copies_;  // the device's waits for checkpoint copies; null: the host waits
   std::vector<Tensor> counted_gradients_;
+  WeightGather* gather_;                // null: each replica updates all weights itself
   Tensor sums_;                         // f64[3]: loss, nll, squared norm of the step
   std::vector<Ahead> ahead_;            // uploads under way
   std::unique_ptr<StepGraphs> graphs_;  // null: every operation is queued by itself
