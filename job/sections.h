@@ -269,11 +269,17 @@ struct EnumNames<ZeroStage> {
   static constexpr auto kNames = enum_names<ZeroStage>("0", "1", "2");
 };
 
+template <>
+struct EnumNames<GradientDType> {
+  static constexpr auto kNames = enum_names<GradientDType>("fp32", "bf16");
+};
+
 struct ParallelConfig {
   int64_t tp = 1;
   bool sequence_parallel = false;
   ZeroStage zero_stage = ZeroStage::Whole;
   double gradient_bucket_mib = 0;
+  GradientDType gradient_dtype = GradientDType::Fp32;
   bool share_device = false;
 
   template <class Visitor>
@@ -288,6 +294,10 @@ struct ParallelConfig {
             "MiB of gradients that are reduced over the replicas at once, while backward still runs; 0 means 8 on a "
             "CPU, and on CUDA devices half as many as there are replicas, from 25 to 256.",
             Range{.min = 0, .max = 65536});
+    v.field("gradient_dtype", gradient_dtype,
+            "How gradients travel between replicas: in fp32, or rounded to bf16, which sends half the bytes; they are "
+            "added in fp32 (docs/layouts.md).",
+            Affects::Training);
     v.field("share_device", share_device,
             "Let several ranks compute on one CUDA device, to try a layout on fewer devices; it is never faster.");
   }
@@ -299,7 +309,9 @@ struct ParallelConfig {
   // The ZeRO stage and bucket size for `replicas` replicas that compute on devices of this kind.
   Sharding sharding(const Device& device, int replicas) const {
     const auto stated = static_cast<int64_t>(gradient_bucket_mib * (1 << 20));
-    return {.zero = zero_stage, .bucket_bytes = stated > 0 ? stated : gradient_bucket_bytes(device, replicas)};
+    return {.zero = zero_stage,
+            .gradients = gradient_dtype,
+            .bucket_bytes = stated > 0 ? stated : gradient_bucket_bytes(device, replicas)};
   }
 };
 

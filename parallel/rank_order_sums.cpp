@@ -31,4 +31,35 @@ void all_reduce_bf16(Context& context, Communicator& axis, const Tensor& in_plac
   if (whole > n) convert(context, filled.slice(0, n), flat);
 }
 
+RoundedSum::RoundedSum(Context& context, Communicator& axis, const Tensor& in, CollectiveUse use)
+    : context_(context), axis_(axis), use_(use), share_((in.elements() + axis.size() - 1) / axis.size()) {
+  const int64_t n = in.elements(), whole = share_ * axis.size();
+  sent_ = context.empty({whole}, DType::BF16);
+  parts_ = context.empty({axis.size(), share_}, DType::BF16);
+  if (whole > n) fill(context, sent_.slice(n, whole), 0);
+  convert(context, in.flat(0, Shape{n}), sent_.slice(0, n));
+  exchange_ = axis.start_all_to_all(sent_, parts_, use);
+}
+
+void RoundedSum::add(const Tensor& out) {
+  exchange_->wait();
+  exchange_.reset();
+  add_parts(context_, parts_, out);
+  parts_ = {};
+}
+
+void RoundedSum::gather() {
+  const Tensor sum = context_.empty({share_}, DType::F32);
+  add(sum);
+  const Tensor mine = sent_.flat(axis_.rank() * share_, Shape{share_});  // reused: the all-to-all has sent it
+  convert(context_, sum, mine);
+  gather_ = axis_.start_all_gather(mine, sent_, use_);
+}
+
+void RoundedSum::finish(const Tensor& out) {
+  if (!gather_) gather();
+  gather_->wait();
+  convert(context_, sent_.slice(0, out.elements()), out.flat(0, Shape{out.elements()}));
+}
+
 }  // namespace weft

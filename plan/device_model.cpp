@@ -121,8 +121,9 @@ void price_collectives(const StepPlan& plan, const DeviceSpec& device, const Rea
   for (const auto& [name, sent] : plan.traffic) {
     if (!name.starts_with("dp.")) continue;
     const double seconds = dp.seconds(name, sent);
-    (name == "dp.all_gather" ? weights : gradients) += seconds;
-    if (name != "dp.all_gather") last_bucket = std::max(last_bucket, seconds / static_cast<double>(sent.calls));
+    const bool of_weights = name == "dp.all_gather" && plan.gathers_weights;
+    (of_weights ? weights : gradients) += seconds;
+    if (!of_weights) last_bucket = std::max(last_bucket, seconds / static_cast<double>(sent.calls));
   }
   const double micro_batch =
       (step.products + step.attention + step.memory) / static_cast<double>(std::max<int64_t>(1, plan.micro_batches));

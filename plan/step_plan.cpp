@@ -106,6 +106,7 @@ StepPlan plan_step(const JobConfig& job, const MeshLayout& layout, const Planned
                 .optimizer_bytes = setup.optimizer_bytes()};
   const bool own_masters = parameters.master().data.storage() != parameters.flat_value().storage();
   plan.weight_bytes = parameters.flat_value().bytes() + (own_masters ? parameters.master().data.bytes() : 0);
+  plan.gathers_weights = parameters.layout().sharded();
   plan.gradient_bytes = parameters.reduced_gradient().data.bytes();
   if (parameters.flat_gradient() && parameters.layout().sharded()) {
     plan.gradient_bytes += parameters.flat_gradient().bytes();

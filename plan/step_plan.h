@@ -29,6 +29,7 @@ struct StepPlan {
   double model_flops = 0;       // of the step, over all ranks: plan/model_flops.h
   int64_t target_tokens = 0;    // in the step, over all ranks
   int64_t micro_batches = 0;    // on this rank
+  bool gathers_weights = true;  // what replicas gather are weights, not sums of gradients
   struct Traffic {
     int64_t calls = 0;
     double bytes = 0;  // sent by this rank, by the formulas of docs/layouts.md

@@ -24,8 +24,13 @@ enum class ZeroStage : uint8_t {
   Gradients = 2,  // gradients too: they are never held whole
 };
 
+// What replicas send of their gradients: whole values of the accumulator's dtype, or values rounded to bf16, which are
+// still added in fp32 (RoundedSum in parallel/rank_order_sums.h).
+enum class GradientDType : uint8_t { Fp32, Bf16 };
+
 struct Sharding {
   ZeroStage zero = ZeroStage::Whole;
+  GradientDType gradients = GradientDType::Fp32;
   int64_t bucket_bytes = int64_t{8} << 20;  // bytes of gradients that are reduced at once
 };
 

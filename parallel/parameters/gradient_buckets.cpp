@@ -2,12 +2,11 @@
 #include "parallel/parameters/gradient_buckets.h"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <utility>
 
-#include "base/clock.h"
 #include "kernels/ops/elementwise.h"
+#include "parallel/rank_order_sums.h"
 
 namespace weft {
 
@@ -18,6 +17,7 @@ struct GradientBuckets::Bucket {
   Tensor gradient;                           // gradient of the whole range
   Tensor sum;                                // sum of the owned share, apart if it is added to earlier ones
   std::unique_ptr<CollectiveWork> pending;
+  std::unique_ptr<RoundedSum> rounded;  // instead, if gradients are sent in bf16
 };
 
 GradientBuckets::GradientBuckets(ParameterRegistry& registry) : registry_(registry) {
@@ -79,13 +79,25 @@ void GradientBuckets::close_use(const Parameter& parameter) noexcept { contribut
 void GradientBuckets::start(Bucket& bucket) {
   const CollectiveUse use{"gradient bucket", static_cast<int64_t>(next_)};
   Communicator& dp = registry_.mesh().dp();
-  if (!bucket.owned) {
-    if (dp.size() > 1) bucket.pending = dp.start_all_reduce(bucket.gradient, ReduceOp::Sum, use);
-    return;
+  if (dp.size() == 1) return;
+  if (bucket.owned) {
+    const Tensor mine = registry_.reduced_gradient().piece(*bucket.owned);
+    bucket.sum = first_round_ ? mine : registry_.context().empty(mine.shape(), mine.dtype());
   }
-  const Tensor mine = registry_.reduced_gradient().piece(*bucket.owned);
-  bucket.sum = first_round_ ? mine : registry_.context().empty(mine.shape(), mine.dtype());
-  bucket.pending = dp.start_reduce_scatter(bucket.gradient, bucket.sum, use);
+  if (registry_.gradient_dtype() == GradientDType::Bf16) return start_rounded(bucket, use);
+  bucket.pending = bucket.owned ? dp.start_reduce_scatter(bucket.gradient, bucket.sum, use)
+                                : dp.start_all_reduce(bucket.gradient, ReduceOp::Sum, use);
+}
+
+// The parts of the bucket before have had the time of this bucket's backward to come: they are added now, so that few
+// of them are held at a time, and the gather that follows an undivided sum overlaps with backward too.
+void GradientBuckets::start_rounded(Bucket& bucket, CollectiveUse use) {
+  if (next_ > 0) {
+    Bucket& before = *buckets_[next_ - 1];
+    before.owned ? complete(before) : before.rounded->gather();
+  }
+  bucket.rounded = std::make_unique<RoundedSum>(registry_.context(), registry_.mesh().dp(), bucket.gradient, use);
+  if (registry_.layout().zero == ZeroStage::Gradients) bucket.gradient = {};
 }
 
 void GradientBuckets::start_ready() {
@@ -116,11 +128,16 @@ void GradientBuckets::progress() {
 
 // Waits for a bucket's reduction and stores its result.
 void GradientBuckets::complete(Bucket& bucket) {
-  if (!bucket.pending) return;
-  const auto began = std::chrono::steady_clock::now();
-  bucket.pending->wait();
-  bucket.pending.reset();
-  exposed_ += seconds_since(began);
+  if (!bucket.pending && !bucket.rounded) return;
+  const Traffic& traffic = registry_.mesh().dp().traffic();
+  const double before = traffic.total().wait_seconds;
+  if (bucket.pending) {
+    bucket.pending->wait();
+  } else {
+    bucket.owned ? bucket.rounded->add(bucket.sum) : bucket.rounded->finish(bucket.gradient);
+  }
+  bucket.pending.reset(), bucket.rounded.reset();
+  exposed_ += traffic.total().wait_seconds - before;
   if (!bucket.owned) return;
   const Tensor mine = registry_.reduced_gradient().piece(*bucket.owned);
   if (bucket.sum.storage() != mine.storage()) add_scaled(registry_.context(), bucket.sum, 1, mine);

@@ -52,6 +52,7 @@ class GradientBuckets {
   Tensor gradient_of(const Parameter& parameter) const;
   void hold(Bucket& bucket);  // allocates the gradients of a bucket
   void start(Bucket& bucket);
+  void start_rounded(Bucket& bucket, CollectiveUse use);
   void start_ready();
   void start_rest();
   void complete(Bucket& bucket);

@@ -139,6 +139,9 @@ void ParameterRegistry::freeze(const Parameter& parameter) {
 
 void ParameterRegistry::allocate(Precision precision, Purpose purpose, const Sharding& sharding) {
   precision_ = precision;
+  gradient_dtype_ = sharding.gradients;
+  require<InternalError>(precision != Precision::Fp64 || gradient_dtype_ == GradientDType::Fp32,
+                         "gradients of f64 are not rounded to bf16");
   const bool training = purpose == Purpose::Training;
   const DType compute = compute_dtype(precision);
   const DType acc_dtype = accumulator_of(compute);

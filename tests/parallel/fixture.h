@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/ops/elementwise.h"
 #include "kernels/transfer.h"
 #include "parallel/local/dry_communicator.h"
 #include "parallel/mesh.h"
@@ -201,6 +202,48 @@ inline void check_bf16_sums(Context& context, Communicator& c) {
   }
 }
 
+// fp32 numbers that bf16 cannot hold.
+inline float unrounded(int rank, int64_t i) { return uneven(rank, i) * 1.005859375f; }
+
+// The sum of element i of all ranks, each rounded to bf16, in fp32 and in rank order.
+inline float rounded_sum(int ranks, int64_t i) {
+  float sum = 0;
+  for (int r = 0; r < ranks; ++r) {
+    const auto part = static_cast<float>(BFloat16(unrounded(r, i)));
+    sum = r == 0 ? part : sum + part;
+  }
+  return sum;
+}
+
+// Sums of fp32 tensors that are exchanged in bf16 have the bits of the composed formula.
+inline void check_rounded_sums(Context& context, Communicator& c) {
+  for (const int64_t elements : {1, 7, 12, 129, 4800}) {
+    const int64_t share = (elements + c.size() - 1) / c.size();
+    const auto make = [&] {
+      const Tensor in = context.empty({elements}, DType::F32);
+      put(context, in, [&](int64_t i) { return unrounded(c.rank(), i); });
+      RoundedSum sum(context, c, in, {"gradient bucket", 0});
+      fill(context, in, -1);  // it is free
+      return sum;
+    };
+    RoundedSum scatter = make(), reduce = make();
+    const Tensor mine = context.empty({share}, DType::F32), all = context.empty({elements}, DType::F32);
+    reduce.gather();
+    scatter.add(mine);
+    reduce.finish(all);
+    expect(
+        context, mine,
+        [&](int64_t i) {
+          const int64_t at = share * c.rank() + i;
+          return at < elements ? rounded_sum(c.size(), at) : 0;
+        },
+        label(c, "scatter of rounded", DType::F32, elements));
+    expect(
+        context, all, [&](int64_t i) { return static_cast<float>(BFloat16(rounded_sum(c.size(), i))); },
+        label(c, "sum of rounded", DType::F32, elements));
+  }
+}
+
 inline void check_all(Context& context, Communicator& c) {
   for (const int64_t elements : {0, 1, 7, 129, 5000}) {
     for (const DType dtype : {DType::F32, DType::F64, DType::I32, DType::I64}) {
@@ -211,6 +254,7 @@ inline void check_all(Context& context, Communicator& c) {
     }
   }
   check_bf16_sums(context, c);
+  check_rounded_sums(context, c);
   c.barrier();
 }
 

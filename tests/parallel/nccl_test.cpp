@@ -56,7 +56,10 @@ TEST(NcclCollectives, OperationsComeBeforeAndAfter) {
 
 // Each rank adds the parts that the other ranks have sent, after they have arrived.
 TEST(NcclCollectives, Bf16SumsAreAddedWhenAllPartsHaveCome) {
-  on_devices({.tp = 3}, [](Mesh& mesh, Context& context) { check_bf16_sums(context, mesh.tp()); });
+  on_devices({.tp = 3}, [](Mesh& mesh, Context& context) {
+    check_bf16_sums(context, mesh.tp());
+    check_rounded_sums(context, mesh.tp());
+  });
 }
 
 // The tensor's memory goes back to the pool, and to the next tensor of that size.

@@ -140,9 +140,11 @@ struct Buckets {
   Context context;
   ParameterRegistry registry;
   std::unique_ptr<GradientBuckets> buckets;
-  explicit Buckets(Mesh& mesh, ZeroStage zero = ZeroStage::Whole) : registry(context, mesh) {
+  explicit Buckets(Mesh& mesh, ZeroStage zero = ZeroStage::Whole, GradientDType gradients = GradientDType::Fp32)
+      : registry(context, mesh) {
     for (const char* name : {"a", "b", "c", "d"}) registry.add({.name = name, .shape = {128}});
-    registry.allocate(Precision::Fp32, Purpose::Training, {.zero = zero, .bucket_bytes = 128 * 4});
+    registry.allocate(Precision::Fp32, Purpose::Training,
+                      {.zero = zero, .gradients = gradients, .bucket_bytes = 128 * 4});
     buckets = std::make_unique<GradientBuckets>(registry);
   }
   void contribute(const char* name, float value) {
@@ -214,6 +216,42 @@ TEST(GradientBuckets, ReplicasGetTheSumsOfTheRangesTheyOwn) {
         EXPECT_EQ(owned(3), 12);
         if (zero == ZeroStage::Gradients) {
           EXPECT_FALSE(t.registry.flat_gradient());
+        }
+      }
+    });
+  }
+}
+
+// Gradients that are sent in bf16 are rounded once on each rank, after its micro-batches (with ZeRO 2 in each of them),
+// and are added in fp32; sums are rounded once more where all replicas need all of them.
+TEST(GradientBuckets, RoundWhatTheySendAndAddItInFp32) {
+  const float mine[] = {1.005859375f, 0x1.81p-12f, -3.0078125f};  // by rank; bf16 holds none of them
+  const auto rounded = [](float x) { return static_cast<float>(BFloat16(x)); };
+  for (const ZeroStage zero : {ZeroStage::Whole, ZeroStage::Optimizer, ZeroStage::Gradients}) {
+    const bool each = zero == ZeroStage::Gradients;
+    float sum = 0;
+    for (int micro = 0; micro < (each ? 2 : 1); ++micro) {
+      float of_ranks = 0;
+      for (const float x : mine) of_ranks += rounded(each ? x : x + x);
+      sum += of_ranks;
+    }
+    const float expected = zero == ZeroStage::Whole ? rounded(sum) : sum;
+    run_in_process({.dp = 3}, [&](Mesh& mesh, int rank) {
+      Buckets t(mesh, zero, GradientDType::Bf16);
+      for (int step = 0; step < 2; ++step) {
+        t.buckets->begin_step();
+        for (int micro = 0; micro < 2; ++micro) {
+          t.buckets->begin_micro_batch(micro == 1);
+          for (const char* name : {"a", "b", "d"}) t.buckets->open_use(*t.registry.find(name));
+          for (const char* name : {"d", "b", "a"}) t.contribute(name, mine[rank]);
+          t.buckets->end_micro_batch();
+        }
+        t.buckets->finish();
+        for (const auto& p : t.registry.parameters()) {
+          const float wanted = p->spec().name == "c" ? 0 : expected;
+          for (const FlatRange& part : t.registry.reduced_gradient().parts(p->range())) {
+            for (const float g : t.registry.reduced_gradient().piece(part).span<float>()) EXPECT_EQ(g, wanted);
+          }
         }
       }
     });

@@ -22,6 +22,15 @@ TEST(RankOrderSums, AreRoundedOnceInTheOrderOfTheRanks) {
   }
 }
 
+TEST(RankOrderSums, HaveTheBitsOfTheComposedFormula) {
+  for (const int ranks : {1, 2, 3, 4, 8}) {
+    run_in_process({.dp = ranks}, [](Mesh& mesh, int) {
+      Context context;
+      check_rounded_sums(context, mesh.dp());
+    });
+  }
+}
+
 TEST(RankOrderSums, AddPartsOfAnyFloatingDtype) {
   Context context;
   for (const DType dtype : {DType::F32, DType::F64, DType::BF16}) {
@@ -47,6 +56,9 @@ TEST(RankOrderSums, SendHalfOfWhatSumsInFp32Do) {
     EXPECT_EQ(sent([&] { all_reduce_bf16(context, tp, rounded); }), sent([&] { tp.all_reduce(exact); }) / 2);
     EXPECT_EQ(sent([&] { reduce_scatter_bf16(context, tp, rounded, share); }),
               sent([&] { tp.reduce_scatter(exact, part); }) / 2);
+    EXPECT_EQ(sent([&] { RoundedSum(context, tp, exact, {}).add(part); }),
+              sent([&] { tp.reduce_scatter(exact, part); }) / 2);
+    EXPECT_EQ(sent([&] { RoundedSum(context, tp, exact, {}).finish(exact); }), sent([&] { tp.all_reduce(exact); }) / 2);
   });
 }
 

@@ -72,6 +72,18 @@ TEST(DeviceModel, WhatReplicasSendHidesBehindAMicroBatch) {
   EXPECT_NEAR(exposed(5, 0, 2), 5 + hops - 2, 1e-12);
 }
 
+// Where replicas divide nothing, what they gather are sums of gradients (parallel.gradient_dtype).
+TEST(DeviceModel, GatheredSumsOfGradientsHideAsGradientsDo) {
+  StepPlan plan = small_plan();
+  plan.layout = {.dp = 2};
+  plan.traffic["dp.all_to_all"] = {.calls = 10, .bytes = 200e9};
+  plan.traffic["dp.all_gather"] = {.calls = 10, .bytes = 300e9};
+  const double hops = 2 * 10 * 1e-3;
+  EXPECT_NEAR(predict_step(plan, kDevice, kAll).replicas, (2 + hops / 2) / 10 + 3 + hops / 2 - 2, 1e-12);
+  plan.gathers_weights = false;
+  EXPECT_NEAR(predict_step(plan, kDevice, kAll).replicas, 5 + hops - 4, 1e-12);
+}
+
 TEST(DeviceModel, ShardsAreWaitedForAndNodesAreFarther) {
   StepPlan plan = small_plan();
   plan.layout = {.dp = 1, .tp = 4};

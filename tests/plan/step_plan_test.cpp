@@ -85,6 +85,18 @@ TEST(StepPlan, BreaksDownTheMemory) {
   EXPECT_NEAR(static_cast<double>(one.optimizer_bytes), share * 8 / 8, 0.06 * share);
 }
 
+TEST(StepPlan, GradientsInBf16AreHalfOfWhatIsSent) {
+  const auto sent = [](const std::string& zero, const std::string& dtype) {
+    const StepPlan plan = plan_step(
+        unprepared("gpt3/125m.yaml", {"parallel.zero_stage=" + zero, "parallel.gradient_dtype=" + dtype}), {.dp = 8});
+    EXPECT_EQ(plan.gathers_weights, zero != "0");
+    return plan.moved("dp");
+  };
+  EXPECT_DOUBLE_EQ(sent("0", "bf16"), sent("0", "fp32") / 2);
+  // The weights that are gathered, here in 2 bytes, are sent as before.
+  EXPECT_DOUBLE_EQ(sent("1", "bf16"), sent("1", "fp32") * (2 + 2) / (4 + 2));
+}
+
 // Masters and two moments of each parameter, in fp32. Replicas that divide them write equal shares; replicas that all
 // hold them write about equal shares, in whole tensors, so that one replica writes the largest.
 TEST(StepPlan, CountsTheCopyThatASaveWritesFrom) {

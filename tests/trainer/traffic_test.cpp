@@ -30,7 +30,9 @@ double up_to_multiple(double rows, double n) { return std::ceil(rows / n) * n; }
 double dp_bytes(const Sizes& s, const Layout& layout) {
   const double n = layout.dp, once = (n - 1) / n * 4 * s.flat;
   const double reductions = layout.zero == ZeroStage::Gradients ? s.rounds : 1;
-  return (reductions + 1) * once;  // an all-reduce is a reduce-scatter and an all-gather
+  const double sent = layout.gradients == GradientDType::Bf16 ? 0.5 : 1;  // share of fp32's bytes
+  // An all-reduce is a reduce-scatter and an all-gather; with ZeRO the gather is of fp32 weights.
+  return (sent * reductions + (layout.zero == ZeroStage::Whole ? sent : 1)) * once;
 }
 
 // Bytes over tp in one step: 4 layers + 2 passages of a micro-batch's rows into or out of sharded regions, each
@@ -86,7 +88,10 @@ std::vector<Layout> layouts() {
           {.tp = 4, .recompute = Recompute::Block},
           {.tp = 2, .sequence = true, .recompute = Recompute::Block},
           {.tp = 2, .sequence = true, .recompute = Recompute::Attention},
-          {.dp = 2, .tp = 2, .zero = gradients, .sequence = true, .recompute = Recompute::Block, .micro_rows = 70}};
+          {.dp = 2, .tp = 2, .zero = gradients, .sequence = true, .recompute = Recompute::Block, .micro_rows = 70},
+          {.dp = 2, .gradients = GradientDType::Bf16},
+          {.dp = 4, .zero = optimizer, .gradients = GradientDType::Bf16},
+          {.dp = 2, .zero = gradients, .micro_rows = 40, .gradients = GradientDType::Bf16}};
 }
 
 LayoutRun run_for_real(const LayoutCase& c, const Layout& layout) {

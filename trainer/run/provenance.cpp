@@ -46,6 +46,7 @@ Json numerics_fingerprint(const JobConfig& job, const Mesh& mesh, const Context&
     if (std::string sums = mesh.on(grid.axis).sums(); !sums.empty()) fingerprint["collectives"] = std::move(sums);
   }
   fingerprint["precision"] = std::string(enum_name(job.train.precision));
+  fingerprint["gradient_dtype"] = std::string(enum_name(job.parallel.gradient_dtype));
   fingerprint["micro_batch_tokens"] = job.batch.micro_batch_tokens;
   return fingerprint;
 }

@@ -67,6 +67,8 @@ std::vector<Cell> cells() {
           {"Gpt", brief, {.tp = 2}},
           {"GptBf16", {.vocabulary = 200, .steps = kOneShape, .precision = Precision::Bf16}, {.tp = 2}},
           {"Gpt", brief, {.dp = 2, .zero = gradients, .micro_rows = 40}},
+          {"Gpt", brief, {.dp = 2, .gradients = GradientDType::Bf16}},
+          {"Gpt", brief, {.dp = 2, .zero = gradients, .micro_rows = 40, .gradients = GradientDType::Bf16}},
           {"Gpt", brief, {.dp = 2, .tp = 2, .zero = optimizer, .sequence = true, .recompute = Recompute::Attention}}};
 }
 
