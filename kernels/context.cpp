@@ -9,11 +9,19 @@
 
 namespace weft {
 
-void Ledger::record(std::string_view operation, OperationKind kind, const Sums& cost) {
+Ledger::Entry& Ledger::entry(std::string_view operation, OperationKind kind) {
   auto at = entries_.find(operation);
   if (at == entries_.end()) at = entries_.emplace(operation, Entry(kind, {})).first;
   require<InternalError>(at->second.kind == kind, "{} is recorded with two kinds of operation", operation);
-  at->second += cost;
+  return at->second;
+}
+
+void Ledger::record(std::string_view operation, OperationKind kind, const Sums& cost) {
+  entry(operation, kind) += cost;
+}
+
+void Ledger::record_parts(std::string_view operation, OperationKind kind, const OperationParts& parts) {
+  for (const auto& [part, count] : parts) entry(operation, kind).parts[part] += count;
 }
 
 Ledger::Sums& Ledger::Sums::operator+=(const Sums& other) {
@@ -22,7 +30,10 @@ Ledger::Sums& Ledger::Sums::operator+=(const Sums& other) {
 }
 
 void Ledger::add(const Ledger& other) {
-  for (const auto& [name, entry] : other.entries_) record(name, entry.kind, entry);
+  for (const auto& [name, entry] : other.entries_) {
+    record(name, entry.kind, entry);
+    record_parts(name, entry.kind, entry.parts);
+  }
 }
 
 Ledger::Sums Ledger::total() const {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -9,6 +10,21 @@ namespace weft {
 
 // What takes an operation's time: matrix products, attention, memory traffic, or, for a collective, communication.
 enum class OperationKind : uint8_t { Product, Attention, Memory, Collective };
+
+// One of the products, attentions and passes over memory that a call is made of where the device has kernels for each,
+// by its shape: what a device needs for it depends on more than the sums of FLOPs and bytes.
+struct OperationPart {
+  OperationKind kind = OperationKind::Memory;
+  // Of a product [m, k] x [k, n]. Of attention, the queries, keys and columns of one head in one sequence.
+  int64_t m = 0, n = 0, k = 0;
+  double bytes = 0;  // each tensor of this part read or written once
+  bool backward = false;
+  bool causal = false;
+  bool windows = false;  // attention as libraries compute it: sequences of one length, no dropout, no grouped queries
+  std::partial_ordering operator<=>(const OperationPart&) const = default;
+};
+// How often each part occurs.
+using OperationParts = std::map<OperationPart, int64_t>;
 
 // The cost of operations, by name. Every device fills it; on Meta it is the only effect of an operation.
 class Ledger {
@@ -23,17 +39,25 @@ class Ledger {
   };
   struct Entry : Sums {
     OperationKind kind;
+    OperationParts parts;  // if they are kept; an operation without any is one pass over its bytes a call
     Entry(OperationKind kind, const Sums& sums) : Sums(sums), kind(kind) {}
   };
+  // Whether parts are kept, for a plan: off by default, since a long run has as many shapes as its batches have.
+  void keep_parts(bool on) { keeps_parts_ = on; }
+  bool keeps_parts() const { return keeps_parts_; }
   // InternalError if the operation was recorded with another kind before.
   void record(std::string_view operation, OperationKind kind, const Sums& cost);
+  void record_parts(std::string_view operation, OperationKind kind, const OperationParts& parts);
   void add(const Ledger& other);
   const std::map<std::string, Entry, std::less<>>& entries() const { return entries_; }
   Sums total() const;
   void clear() { entries_.clear(); }
 
  private:
+  Entry& entry(std::string_view operation, OperationKind kind);
+
   std::map<std::string, Entry, std::less<>> entries_;
+  bool keeps_parts_ = false;
 };
 
 }  // namespace weft

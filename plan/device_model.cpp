@@ -2,52 +2,9 @@
 #include "plan/device_model.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-
-#include "base/error.h"
 
 namespace weft {
 namespace {
-
-// From NVIDIA's data sheets: A100 80 GB SXM (2021), H100 SXM (2023), H200 SXM (2024); 8 on an HGX board, one 200 Gb/s
-// (A100) or 400 Gb/s adapter for each. On Hopper mma.sync reaches about 62 % of the rate of wgmma (Luo et al. 2024,
-// "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture").
-const std::array<DeviceSpec, 3>& specs() {
-  static const std::array<DeviceSpec, 3> all{{
-      {.name = "a100",
-       .title = "NVIDIA A100 SXM 80 GB",
-       .own_name = "A100-SXM4-80GB",
-       .memory_gib = 79,
-       .memory_gbps = 2039,
-       .bf16_teraflops = 312,
-       .bf16_mma_teraflops = 312,
-       .fp32_teraflops = 19.5,
-       .link_gbps = 300,
-       .network_gbps = 25},
-      {.name = "h100",
-       .title = "NVIDIA H100 SXM 80 GB",
-       .own_name = "H100 80GB HBM3",
-       .memory_gib = 79,
-       .memory_gbps = 3350,
-       .bf16_teraflops = 989,
-       .bf16_mma_teraflops = 613,
-       .fp32_teraflops = 67,
-       .link_gbps = 450,
-       .network_gbps = 50},
-      {.name = "h200",
-       .title = "NVIDIA H200 SXM 141 GB",
-       .own_name = "NVIDIA H200",
-       .memory_gib = 140,
-       .memory_gbps = 4800,
-       .bf16_teraflops = 989,
-       .bf16_mma_teraflops = 613,
-       .fp32_teraflops = 67,
-       .link_gbps = 450,
-       .network_gbps = 50},
-  }};
-  return all;
-}
 
 // The bandwidth and latency between the ranks of an axis.
 struct Way {
@@ -90,21 +47,34 @@ Axis way_along(MeshAxis axis, const MeshLayout& layout, const DeviceSpec& device
           .direct = {.bytes_per_second = std::min(link / (1 - leaves), adapter / leaves), .hop = reach.network_hop}};
 }
 
-void price_operations(const StepPlan& plan, const DeviceSpec& device, const Reach& reach, PredictedStep& step) {
-  const bool bf16 = plan.precision == Precision::Bf16;
-  const double products = stated_gflops(device, plan.precision) * reach.products * 1e9;
-  const double attention = (bf16 ? device.bf16_mma_teraflops : device.fp32_teraflops) * reach.attention * 1e12;
-  const double memory = device.memory_gbps * reach.memory * 1e9;
-  for (const auto& [name, cost] : plan.operations) {
-    const bool attends = cost.kind == OperationKind::Attention;
-    const double computing = cost.flops / (attends ? attention : products), moving = cost.bytes / memory;
-    if (computing < moving) {
-      step.memory += moving;
-    } else {
-      (attends ? step.attention : step.products) += computing;
-    }
-    step.host += static_cast<double>(cost.calls) * reach.operation;
+// Weft's own attention launches one kernel forward and three backward.
+int64_t launches_of(const Ledger::Entry& operation) {
+  int64_t launches = operation.parts.empty() ? operation.calls : 0;
+  bool backward = false;
+  for (const auto& [part, count] : operation.parts) {
+    launches += part.kind == OperationKind::Attention ? 0 : count;
+    backward = backward || part.backward;
   }
+  return operation.kind == OperationKind::Attention ? operation.calls * (backward ? 3 : 1) : launches;
+}
+
+void price_operations(const StepPlan& plan, const DeviceSpec& device, const Reach& reach, PredictedStep& step) {
+  const PartTimes times(device, reach, plan.precision, plan.attention);
+  const auto of_kind = [&step](OperationKind kind) -> double& {
+    return kind == OperationKind::Product     ? step.products
+           : kind == OperationKind::Attention ? step.attention
+                                              : step.memory;
+  };
+  for (const auto& [name, operation] : plan.operations) {
+    if (operation.parts.empty()) of_kind(operation.kind) += times.whole(operation);
+    for (const auto& [part, count] : operation.parts) {
+      of_kind(part.kind) += times.seconds(part) * static_cast<double>(count);
+    }
+    step.launches += launches_of(operation);
+  }
+  const auto launches = static_cast<double>(step.launches);
+  step.gaps = launches * (plan.graphs ? reach.graph_gap : reach.gap) + reach.step;
+  step.host = launches * (plan.graphs ? reach.graph_launch : reach.launch) + reach.step;
 }
 
 // A third of forward and backward is forward; what replicas send overlaps with one micro-batch of the step.
@@ -131,31 +101,6 @@ void price_collectives(const StepPlan& plan, const DeviceSpec& device, const Rea
 }
 
 }  // namespace
-
-std::span<const DeviceSpec> known_devices() { return specs(); }
-
-std::string device_names(const std::string& between) {
-  std::string names;
-  for (const DeviceSpec& device : specs()) names += (names.empty() ? "" : between) + device.name;
-  return names;
-}
-
-const DeviceSpec& find_device(const std::string& name) {
-  const auto at = std::ranges::find(specs(), name, &DeviceSpec::name);
-  if (at != specs().end()) return *at;
-  throw ConfigError(fmt::format("--device {}: its rates are not known", name), "known are " + device_names(", "));
-}
-
-double stated_gflops(const DeviceSpec& device, Precision precision) {
-  return 1e3 * (precision == Precision::Bf16 ? device.bf16_teraflops : device.fp32_teraflops);
-}
-
-double stated_gflops(const std::string& device_name, Precision precision) {
-  for (const DeviceSpec& device : specs()) {
-    if (device_name.find(device.own_name) != std::string::npos) return stated_gflops(device, precision);
-  }
-  return 0;
-}
 
 PredictedStep predict_step(const StepPlan& plan, const DeviceSpec& device, const Reach& reach) {
   PredictedStep step;

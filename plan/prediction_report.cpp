@@ -42,30 +42,29 @@ std::string describe(std::span<const Prediction> predictions, const DeviceSpec& 
       fmt::format("Predicted for {}, not measured: {} parameters, {} target tokens a step; a step in ms:\n",
                   device.title, first.parameters, first.target_tokens);
   const auto add_line = [&](const auto&... columns) {
-    text += fmt::format("{:>9} {:>9} {:>10} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>11} {:>6}", columns...);
+    text += fmt::format("{:>9} {:>9} {:>10} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>11} {:>6}", columns...);
   };
-  add_line(grid_text(), "peak GiB", "+ host GiB", "products", "attention", "memory", "tp waits", "dp waits", "host",
-           "step", "tokens/s", "MFU");
+  add_line(grid_text(), "peak GiB", "+ host GiB", "products", "attention", "memory", "gaps", "tp waits", "dp waits",
+           "host", "step", "tokens/s", "MFU");
   text += "\n";
   for (const Prediction& p : predictions) {
     add_line(p.plan.layout.text(), fmt::format("{:.1f}", static_cast<double>(p.plan.peak_bytes) / (1 << 30)),
              fmt::format("{:.1f}", static_cast<double>(p.plan.snapshot_bytes) / (1 << 30)),
              milliseconds(p.step.products), milliseconds(p.step.attention), milliseconds(p.step.memory),
-             milliseconds(p.step.shards), milliseconds(p.step.replicas), milliseconds(p.step.host),
-             milliseconds(p.step.seconds()), fmt::format("{:.0f}", p.tokens_per_second()),
+             milliseconds(p.step.gaps), milliseconds(p.step.shards), milliseconds(p.step.replicas),
+             milliseconds(p.step.host), milliseconds(p.step.seconds()), fmt::format("{:.0f}", p.tokens_per_second()),
              fmt::format("{:.1f}%", 100 * p.utilisation(device)));
     text += p.fits ? "\n" : "  does not fit\n";
   }
   const Reach reach;
   text += "Host: the copy that a save writes from. ";
   text += fmt::format(
-      "MFU: useful FLOPs over {:.0f} TFLOP/s a device. Assumed: {:.0f} % of that in products, {:.0f} % of {:.0f} "
-      "TFLOP/s "
-      "in attention,\n{:.0f} % of {:.0f} GB/s of memory, {:.0f} % of {:.0f} GB/s to devices of a node and of {:.0f} "
-      "GB/s beyond. docs/layouts.md describes the model.\n",
-      stated_gflops(device, first.precision) * 1e-3, 100 * reach.products, 100 * reach.attention,
-      device.bf16_mma_teraflops, 100 * reach.memory, device.memory_gbps, 100 * reach.links, device.link_gbps,
-      device.network_gbps);
+      "MFU: useful FLOPs over {:.0f} TFLOP/s a device. Assumed: {:.0f} % of that\nwhile a product's tiles are "
+      "multiplied, "
+      "{:.0f} % of {:.0f} GB/s of memory, {:.0f} % of {:.0f} GB/s to devices of a node and of {:.0f} GB/s beyond.\n"
+      "docs/layouts.md describes the model.\n",
+      stated_gflops(device, first.precision) * 1e-3, 100 * device.product_share, 100 * reach.memory, device.memory_gbps,
+      100 * reach.links, device.link_gbps, device.network_gbps);
   return text;
 }
 
@@ -79,9 +78,11 @@ Json layout_json(const Prediction& p, const DeviceSpec& device) {
                       {"products_seconds", p.step.products},
                       {"attention_seconds", p.step.attention},
                       {"memory_seconds", p.step.memory},
+                      {"gap_seconds", p.step.gaps},
                       {"tp_seconds", p.step.shards},
                       {"dp_exposed_seconds", p.step.replicas},
                       {"host_seconds", p.step.host},
+                      {"launches", p.step.launches},
                       {"tokens_per_second", p.tokens_per_second()},
                       {"mfu", p.utilisation(device)}};
   return out;
@@ -89,21 +90,24 @@ Json layout_json(const Prediction& p, const DeviceSpec& device) {
 
 Json assumptions(const DeviceSpec& device) {
   const Reach reach;
-  return {{"device", device.title},
-          {"memory_gib", device.memory_gib},
-          {"memory_gbps", device.memory_gbps},
-          {"bf16_teraflops", device.bf16_teraflops},
-          {"bf16_mma_teraflops", device.bf16_mma_teraflops},
-          {"fp32_teraflops", device.fp32_teraflops},
-          {"link_gbps", device.link_gbps},
-          {"network_gbps", device.network_gbps},
-          {"devices_per_node", device.per_node},
-          {"share_of_products", reach.products},
-          {"share_of_attention", reach.attention},
-          {"share_of_memory", reach.memory},
-          {"share_of_links", reach.links},
-          {"host_seconds_per_operation", reach.operation},
-          {"hop_seconds", {{"link", reach.link_hop}, {"network", reach.network_hop}}}};
+  return {
+      {"device", device.title},
+      {"memory_gib", device.memory_gib},
+      {"memory_gbps", device.memory_gbps},
+      {"bf16_teraflops", device.bf16_teraflops},
+      {"fp32_teraflops", device.fp32_teraflops},
+      {"link_gbps", device.link_gbps},
+      {"network_gbps", device.network_gbps},
+      {"devices_per_node", device.per_node},
+      {"multiprocessors", device.multiprocessors},
+      {"share_of_products", device.product_share},
+      {"steps_to_start_a_tile", reach.tile_start},
+      {"attention_teraflops", {{"own", device.own_attention_teraflops}, {"cudnn", device.library_attention_teraflops}}},
+      {"share_of_memory", reach.memory},
+      {"share_of_links", reach.links},
+      {"gap_seconds", {{"queue", reach.gap}, {"graph", reach.graph_gap}, {"step", reach.step}}},
+      {"host_seconds_per_kernel", {{"queue", reach.launch}, {"graph", reach.graph_launch}}},
+      {"hop_seconds", {{"link", reach.link_hop}, {"network", reach.network_hop}}}};
 }
 
 }  // namespace

@@ -103,7 +103,9 @@ StepPlan plan_step(const JobConfig& job, const MeshLayout& layout, const Planned
   StepPlan plan{.layout = layout,
                 .precision = job.train.precision,
                 .parameters = parameters.global_elements(),
-                .optimizer_bytes = setup.optimizer_bytes()};
+                .optimizer_bytes = setup.optimizer_bytes(),
+                .attention = job.train.attention,
+                .graphs = job.train.graphs};
   const bool own_masters = parameters.master().data.storage() != parameters.flat_value().storage();
   plan.weight_bytes = parameters.flat_value().bytes() + (own_masters ? parameters.master().data.bytes() : 0);
   plan.gathers_weights = parameters.layout().sharded();
@@ -118,6 +120,7 @@ StepPlan plan_step(const JobConfig& job, const MeshLayout& layout, const Planned
   const PlannedStep largest = batches->step(0, batches->largest_step(0));
   const StepBatches mine = read_step(largest, AnyTokens(), 0, layout.dp, job.batch.micro_batch_tokens);
   context.ledger().clear();
+  context.ledger().keep_parts(true);
   StepState state;
   int64_t updates = 0;
   const StepReport report = setup.step().run(mine, state, updates, 0, {}, &mine);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "job/job.h"
+#include "kernels/device/devices.h"
 #include "kernels/ledger.h"
 #include "model/config.h"
 #include "parallel/mesh.h"
@@ -30,12 +31,14 @@ struct StepPlan {
   int64_t target_tokens = 0;    // in the step, over all ranks
   int64_t micro_batches = 0;    // on this rank
   bool gathers_weights = true;  // what replicas gather are weights, not sums of gradients
+  AttentionChoice attention = AttentionChoice::Auto;
+  bool graphs = false;  // the job asks for them
   struct Traffic {
     int64_t calls = 0;
     double bytes = 0;  // sent by this rank, by the formulas of docs/layouts.md
   };
   std::map<std::string, Traffic> traffic;           // by axis and collective: "dp.all_reduce"
-  std::map<std::string, Ledger::Entry> operations;  // by name: "linear_forward"
+  std::map<std::string, Ledger::Entry> operations;  // with parts, by name: "linear_forward"
 
   // Transient memory: gradients of activations, one bucket of weight gradients, scratch of matrix products.
   size_t workspace_bytes() const {

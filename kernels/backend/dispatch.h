@@ -32,11 +32,19 @@ class CostScope {
   int64_t begin_;  // a mark of the trace
 };
 
+// For an operation that is one pass over its bytes.
+struct NoParts {
+  OperationParts operator()() const { return {}; }
+};
+
 // Runs an operation on the context's backend; its arguments have been checked. The workspace comes from the context's
-// pool. The dry device takes the workspace too, since it counts in the peak of memory, and ends there.
-template <Operation Args>
-void dispatch(Context& context, const Cost& cost, const Args& args) {
+// pool. The dry device takes the workspace too, since it counts in the peak of memory, and ends there. `parts` is
+// called if the ledger keeps them.
+template <Operation Args, class Parts = NoParts>
+void dispatch(Context& context, const Cost& cost, const Args& args, const Parts& parts = {}) {
   const CostScope scope(context, cost);
+  Ledger& ledger = context.ledger();
+  if (ledger.keeps_parts()) ledger.record_parts(cost.operation, cost.kind, parts());
   Backend& backend = context.backend();
   const size_t bytes = backend.workspace(args);
   const std::shared_ptr<Storage> workspace = bytes > 0 ? context.memory().allocate(bytes) : nullptr;

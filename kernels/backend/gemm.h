@@ -23,6 +23,11 @@ struct Gemm {
   bool add = false;  // excludes a bias
 };
 
+// Whether a product may apply it at once: cuBLASLt knows this form of GELU alone, and no dropout.
+inline bool fits_product(Activation activation, const Dropout& dropout) {
+  return activation == Activation::GeluTanh && !dropout.active();
+}
+
 Gemm gemm_of(const Matmul& args);
 // product = x weight^T; `product` is args.y, or args.pre if an activation follows. The backend adds the bias.
 Gemm forward_gemm(const LinearForward& args, const Tensor& product);

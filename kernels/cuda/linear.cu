@@ -17,12 +17,12 @@ void with_element_form(Activation activation, bool vectors, F&& f) {
 }
 
 bool fused_gelu(const LinearForward& args) {
-  return args.activation == Activation::GeluTanh && !args.dropout.active() &&
+  return fits_product(args.activation, args.dropout) &&
          fits_saved(args.y.columns(), args.pre ? args.pre.device_raw() : nullptr);
 }
 bool fused_gelu(const LinearBackward& args) {
-  return args.input_activation == Activation::GeluTanh && !args.input_dropout.active() && args.dx &&
-         args.dx.mode == Accumulate::Overwrite && fits_saved(args.dx.tensor.columns(), args.input_pre.device_raw());
+  return fits_product(args.input_activation, args.input_dropout) && args.dx && args.dx.mode == Accumulate::Overwrite &&
+         fits_saved(args.dx.tensor.columns(), args.input_pre.device_raw());
 }
 
 template <class T>

@@ -65,6 +65,28 @@ double product_flops(const Args& args) {
   return 2 * pairs * static_cast<double>(args.heads.heads() * args.heads.head_dim);
 }
 
+// One part for each head of each sequence. Backward reads or writes twice what forward does.
+template <class Args>
+OperationParts parts_of(const Args& args, bool backward) {
+  const AttentionHeads& h = args.heads;
+  const Offsets &queries = *args.query_offsets, &keys = *args.key_offsets;
+  const auto row = static_cast<double>(h.head_dim) * static_cast<double>(size_of(args.out.dtype()));
+  OperationParts parts;
+  for (int64_t s = 0; s < queries.sequences(); ++s) {
+    const int64_t m = queries.length(s), n = keys.length(s);
+    parts[{.kind = OperationKind::Attention,
+           .m = m,
+           .n = n,
+           .k = h.head_dim,
+           .bytes = static_cast<double>(m + n) * row * (backward ? 4 : 2),
+           .backward = backward,
+           .causal = args.causal,
+           .windows = h.queries == 1 && !args.dropout.active() && queries.one_length() && keys.one_length()}] +=
+        h.heads();
+  }
+  return parts;
+}
+
 void check_cached(const Checks& check, const CachedAttention& args) {
   const AttentionHeads& h = args.heads;
   check_heads(check, h);
@@ -104,7 +126,7 @@ void attention_forward(Context& context, const AttentionForward& args) {
   dispatch(context,
            {"attention_forward", OperationKind::Attention, 2 * product_flops(args),
             bytes_of({args.qkv, args.q, args.kv, args.out, args.log_sum})},
-           args);
+           args, [&] { return parts_of(args, false); });
 }
 
 void attention_backward(Context& context, const AttentionBackward& args) {
@@ -122,7 +144,7 @@ void attention_backward(Context& context, const AttentionBackward& args) {
   dispatch(context,
            {"attention_backward", OperationKind::Attention, 4 * product_flops(args),
             bytes_of({args.dout, args.out, args.log_sum, args.qkv, args.q, args.kv, args.dqkv, args.dq, args.dkv})},
-           args);
+           args, [&] { return parts_of(args, true); });
 }
 
 void cached_attention(Context& context, const CachedAttention& args) {

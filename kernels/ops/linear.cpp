@@ -2,6 +2,7 @@
 #include "kernels/ops/linear.h"
 
 #include "kernels/backend/dispatch.h"
+#include "kernels/backend/gemm.h"
 #include "kernels/checks.h"
 
 namespace weft {
@@ -16,6 +17,42 @@ int64_t leading(const Tensor& t) {
 
 double product_flops(int64_t rows, int64_t in, int64_t out) {
   return 2.0 * static_cast<double>(rows) * static_cast<double>(in) * static_cast<double>(out);
+}
+
+double bytes_written(const Gradient& gradient) {
+  return static_cast<double>(gradient.tensor.bytes()) * (gradient.mode == Accumulate::Add ? 2 : 1);
+}
+
+OperationPart pass_over(double bytes) { return {.bytes = bytes}; }
+
+// An activation that the product cannot apply reads and writes its result once more.
+OperationParts parts_of(const LinearForward& args, int64_t rows, int64_t in, int64_t out, double bytes) {
+  OperationParts parts{{{.kind = OperationKind::Product, .m = rows, .n = out, .k = in, .bytes = bytes}, 1}};
+  const bool apart = args.activation != Activation::None || args.dropout.active();
+  if (apart && !fits_product(args.activation, args.dropout)) ++parts[pass_over(2 * bytes_of({args.y}))];
+  return parts;
+}
+
+// Both products read dy; column sums read the gradient of their rows again.
+OperationParts parts_of(const LinearBackward& args, int64_t rows, int64_t in, int64_t out) {
+  OperationParts parts;
+  if (args.dx) {
+    const bool within = fits_product(args.input_activation, args.input_dropout);
+    const double saved = bytes_of({args.input_pre}), dx = bytes_of({args.dx.tensor});
+    const double bytes = bytes_of({args.dy, args.weight}) + bytes_written(args.dx) + (within ? saved : 0);
+    ++parts[{.kind = OperationKind::Product, .m = rows, .n = in, .k = out, .bytes = bytes}];
+    if (!within && has_producer(args)) {
+      ++parts[pass_over(2 * dx + saved)];
+    } else if (args.input_dbias) {
+      ++parts[pass_over(dx)];
+    }
+  }
+  if (args.dbias) ++parts[pass_over(bytes_of({args.dy}))];
+  if (args.dweight) {
+    const double bytes = bytes_of({args.dy, args.x}) + bytes_written(args.dweight);
+    ++parts[{.kind = OperationKind::Product, .m = out, .n = in, .k = rows, .bytes = bytes}];
+  }
+  return parts;
 }
 
 // The format that keeps a weight's values unchanged.
@@ -73,10 +110,9 @@ void linear_forward(Context& context, const LinearForward& args) {
     check.that(!args.dropout.active() && !args.pre, "packed excludes dropout and pre");
   }
   const Tensor& read = args.packed ? args.packed->data : args.weight;
-  dispatch(context,
-           {"linear_forward", OperationKind::Product, product_flops(rows, in, out),
-            bytes_of({args.x, read, args.bias, args.y, args.pre})},
-           args);
+  const double bytes = bytes_of({args.x, read, args.bias, args.y, args.pre});
+  dispatch(context, {"linear_forward", OperationKind::Product, product_flops(rows, in, out), bytes}, args,
+           [&] { return parts_of(args, rows, in, out, bytes); });
 }
 
 void activate(Context& context, const Activate& args) {
@@ -114,7 +150,7 @@ void linear_backward(Context& context, const LinearBackward& args) {
            {"linear_backward", OperationKind::Product, products * product_flops(rows, in, out),
             bytes_of({args.dy, args.x, args.weight, args.dx.tensor, args.dweight.tensor, args.dbias.tensor,
                       args.input_pre, args.input_dbias.tensor})},
-           args);
+           args, [&] { return parts_of(args, rows, in, out); });
 }
 
 }  // namespace weft

@@ -20,10 +20,10 @@ void matmul(Context& context, const Matmul& args) {
   check.that(types, "dtypes of {} times {} into {}", a, b, c);
   const bool add = args.mode == Accumulate::Add;
   const double flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-  dispatch(
-      context,
-      {"matmul", OperationKind::Product, flops, static_cast<double>(a.bytes() + b.bytes() + c.bytes() * (add ? 2 : 1))},
-      args);
+  const auto bytes = static_cast<double>(a.bytes() + b.bytes() + c.bytes() * (add ? 2 : 1));
+  dispatch(context, {"matmul", OperationKind::Product, flops, bytes}, args, [&] {
+    return OperationParts{{{.kind = OperationKind::Product, .m = m, .n = n, .k = k, .bytes = bytes}, 1}};
+  });
 }
 
 }  // namespace weft

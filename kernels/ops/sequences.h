@@ -19,6 +19,7 @@ struct Offsets {
   int64_t sequences() const { return static_cast<int64_t>(host.size()) - 1; }
   int64_t rows() const { return host.back(); }
   int64_t length(int64_t sequence) const { return host[sequence + 1] - host[sequence]; }
+  bool one_length() const { return sequences() > 0 && longest * sequences() == rows(); }
 };
 using SharedOffsets = std::shared_ptr<const Offsets>;
 

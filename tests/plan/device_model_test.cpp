@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "job/named_jobs.h"
 #include "plan/model_flops.h"
 #include "plan/prediction_report.h"
 #include "tests/support/error_of.h"
@@ -17,12 +16,23 @@ const DeviceSpec kDevice{.name = "round",
                          .memory_gib = 1,
                          .memory_gbps = 1000,
                          .bf16_teraflops = 100,
-                         .bf16_mma_teraflops = 50,
                          .fp32_teraflops = 10,
+                         .multiprocessors = 4,
+                         .own_attention_teraflops = 50,
+                         .library_attention_teraflops = 80,
                          .link_gbps = 100,
                          .network_gbps = 10};
-const Reach kAll{
-    .products = 1, .attention = 1, .memory = 1, .links = 1, .operation = 1e-3, .link_hop = 1e-3, .network_hop = 1e-2};
+const Reach kAll{.tile_start = 0,
+                 .memory = 1,
+                 .fp32_attention = 1,
+                 .links = 1,
+                 .gap = 0,
+                 .graph_gap = 0,
+                 .launch = 1e-3,
+                 .graph_launch = 1e-4,
+                 .step = 0,
+                 .link_hop = 1e-3,
+                 .network_hop = 1e-2};
 
 StepPlan small_plan() {
   StepPlan plan{.precision = Precision::Bf16, .micro_batches = 1};
@@ -35,7 +45,7 @@ StepPlan small_plan() {
   return plan;
 }
 
-TEST(DeviceModel, OperationsTakeTheLongerOfComputingAndMoving) {
+TEST(DeviceModel, OperationsWithoutPartsTakeTheLongerOfComputingAndMoving) {
   const PredictedStep bf16 = predict_step(small_plan(), kDevice, kAll);
   EXPECT_DOUBLE_EQ(bf16.products, 3);
   EXPECT_DOUBLE_EQ(bf16.attention, 2);
@@ -142,16 +152,24 @@ TEST(DeviceModel, AnUnknownDeviceIsNamed) {
   EXPECT_NE(error.find("a100, h100, h200"), std::string::npos) << error;
 }
 
-// The bounds are those of llm.c's published report for eight H100s: 46.8 to 48.5 k tokens/s each.
-TEST(DeviceModel, Gpt2Of1558MOnEightDevicesAgreesWithPublishedTimes) {
-  const BenchJob& named = find_bench_job("gpt2-1558m");
-  JobConfig job =
-      job_with(named.job, {"train.precision=bf16", "batch.sequences=1024", "batch.micro_batch_tokens=8192"});
-  job.tokenizer.vocabulary = named.vocabulary;
-  const DeviceSpec& h100 = find_device("h100");
-  const auto predictions = predict({plan_step(job, {.dp = 8})}, h100);
-  EXPECT_TRUE(predictions[0].fits);
-  EXPECT_NEAR(predictions[0].tokens_per_second() / 8, 47.6e3, 2.4e3);
+// Gaps and launches count kernels: of a product and a pass each one, of attention's backward three.
+TEST(DeviceModel, KernelsHaveGapsAndTheHostLaunchesEach) {
+  StepPlan plan{.precision = Precision::Bf16, .micro_batches = 1};
+  Ledger::Entry product(OperationKind::Product, {.calls = 2}), backward(OperationKind::Attention, {.calls = 4});
+  product.parts = {{{.kind = OperationKind::Product, .m = 1, .n = 1, .k = 1}, 2}, {{.bytes = 1}, 5}};
+  backward.parts = {{{.kind = OperationKind::Attention, .m = 1, .n = 1, .k = 1, .backward = true}, 96}};
+  plan.operations.emplace("linear_backward", product);
+  plan.operations.emplace("attention_backward", backward);
+  Reach reach = kAll;
+  reach.gap = 1, reach.graph_gap = 0.5, reach.step = 3;
+  const PredictedStep queued = predict_step(plan, kDevice, reach);
+  EXPECT_EQ(queued.launches, 2 + 5 + 4 * 3);
+  EXPECT_DOUBLE_EQ(queued.gaps, 19 + 3);
+  EXPECT_DOUBLE_EQ(queued.host, 19e-3 + 3);
+  plan.graphs = true;
+  const PredictedStep graphs = predict_step(plan, kDevice, reach);
+  EXPECT_DOUBLE_EQ(graphs.gaps, 9.5 + 3);
+  EXPECT_DOUBLE_EQ(graphs.host, 19e-4 + 3);
 }
 
 // Products are counted by their kind, whatever the names of the operations.

@@ -8,16 +8,12 @@
 namespace weft::cuda {
 namespace {
 
-bool one_length(const Offsets& offsets) {
-  return offsets.sequences() > 0 && offsets.longest * offsets.sequences() == offsets.rows();
-}
-
 template <class Args>
 const char* beyond(const Args& args) {
   if (args.out.dtype() != DType::BF16) return "it computes in bf16 alone";
   if (args.heads.queries != 1) return "several query heads share a key/value head, which no stride describes";
   if (args.dropout.active()) return "attention's weights have dropout, whose masks are weft's own";
-  if (!one_length(*args.query_offsets) || !one_length(*args.key_offsets)) return "sequences have several lengths";
+  if (!args.query_offsets->one_length() || !args.key_offsets->one_length()) return "sequences have several lengths";
   const int64_t shorter = std::min(args.query_offsets->longest, args.key_offsets->longest);
   if (shorter < tuning::kShortestWindow) return "sequences are shorter than 64 tokens";
   return nullptr;
