@@ -158,14 +158,14 @@ def parity_table(folder):
     return text
 
 
-PREDICTED = ("| model | device | devices | dp x tp | step, ms | products | attention | memory | tp waits | dp waits "
-             "| tokens/s | MFU | GiB | measured, tokens/s | MFU | fastest peer |\n" + "|---" * 16 + "|\n")
+PREDICTED = ("| model | device | devices | dp x tp | step, ms | products | attention | memory | gaps | tp waits | dp waits "
+             "| tokens/s | MFU | GiB | measured, tokens/s | MFU | fastest peer |\n" + "|---" * 17 + "|\n")
 
 
 def predicted_row(row, measured):
     """A line of predictions; measured: what bench/gpu.sh found on one such device, if it has."""
     parts = row["predicted"]
-    milliseconds = [number(1e3 * parts[key], 1) for key in ("products_seconds", "attention_seconds", "memory_seconds",
+    milliseconds = [number(1e3 * parts[key], 1) for key in ("products_seconds", "attention_seconds", "memory_seconds", "gap_seconds",
                                                             "tp_seconds", "dp_exposed_seconds")]
     steps, peer = measured.get((row["device"], row["model"], row["devices"]), (None, None))
     cells = [row["model"], row["device"], str(row["devices"]), f"{row['dp']} x {row['tp']}", number(1e3 * row["seconds"], 1),
