@@ -25,6 +25,10 @@ struct Counters {
   // at best; least_cycles is what the distinct bytes would need without any.
   uint64_t shared_requests = 0, shared_cycles = 0, shared_least_cycles = 0;
 
+  uint64_t matrix_products = 0, matrix_loads = 0;  // mma and ldmatrix, by warps
+  // Waits for asynchronous copies, by warps, and those that left some in flight: a copy overlaps with work if some do.
+  uint64_t copy_waits = 0, waits_with_copies_in_flight = 0;
+
   Traffic global() const;  // loads and stores of all widths
   Counters& operator+=(const Counters& other);
 };

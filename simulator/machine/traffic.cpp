@@ -158,6 +158,10 @@ Counters& Counters::operator+=(const Counters& o) {
   shared_requests += o.shared_requests;
   shared_cycles += o.shared_cycles;
   shared_least_cycles += o.shared_least_cycles;
+  matrix_products += o.matrix_products;
+  matrix_loads += o.matrix_loads;
+  copy_waits += o.copy_waits;
+  waits_with_copies_in_flight += o.waits_with_copies_in_flight;
   return *this;
 }
 

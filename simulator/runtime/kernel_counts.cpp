@@ -26,6 +26,8 @@ void write_one(std::ostream& out, const std::string& name, const KernelCounts& k
   traffic("atomic", c.atomics);
   number("shared_requests", c.shared_requests), number("shared_cycles", c.shared_cycles);
   number("shared_least_cycles", c.shared_least_cycles);
+  number("matrix_products", c.matrix_products), number("matrix_loads", c.matrix_loads);
+  number("copy_waits", c.copy_waits), number("waits_with_copies_in_flight", c.waits_with_copies_in_flight);
   out << '}';
 }
 

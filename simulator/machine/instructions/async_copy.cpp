@@ -102,6 +102,8 @@ void wait(Warp& w, const Instruction& i) {
     land(w, copy, lanes);
   }
   std::erase_if(w.copies, [](const AsyncCopy& c) { return c.lanes == 0; });
+  ++w.block->counters->copy_waits;
+  if (!w.copies.empty()) ++w.block->counters->waits_with_copies_in_flight;
 }
 
 void decode_cp(Statement& s) {

@@ -40,6 +40,7 @@ struct OfTf32 {
 template <class Of, int kSteps>
 void multiply(Warp& w, const Instruction& i) {
   if (!is_whole_warp(w, i)) return;
+  ++w.block->counters->matrix_products;
   constexpr int kColumns = Of::kColumns, kA = 4, kB = kA + 2 * kSteps, kC = kB + kSteps;
   alignas(64) float a[2 * kSteps][8 * kColumns], b[kSteps][8 * kColumns], b_by_k[kSteps * kColumns][8], c[16][8];
   for (int k = 0; k < 2 * kSteps; ++k) Of::read(w, i.operands[size_t(kA + k)], a[k]);
@@ -92,6 +93,7 @@ void decode_mma(Statement& s) {
 template <int kMatrices, bool kTransposed>
 void load_matrices(Warp& w, const Instruction& i) {
   if (!is_whole_warp(w, i)) return;
+  ++w.block->counters->matrix_loads;
   w.exec = kMatrices == 4 ? kAllLanes : (1u << (8 * kMatrices)) - 1;  // the lanes that address rows
   const Reached r = reach(w, i, addresses_of(w, i.operands[kMatrices]),
                           {.space = Space::Shared, .bytes = 16, .kind = Touch::Read, .whole_warp = true});

@@ -56,13 +56,23 @@ std::set<std::string> kernels_of_the_program() {
 
 void CudaTraffic::begin() { before_ = std::exchange(cuda_device::simulator().kernels, {}); }
 
+void CudaTraffic::expect_requested(const char* operation, const Requested& requested) {
+  Counters all;
+  for (const auto& [kernel, cost] : cuda_device::simulator().kernels) all += cost.counted;
+  const double bytes = 32.0 * static_cast<double>(all.global().sectors + all.atomics.sectors);
+  std::printf("%-28s %-5s %6lld: %.0f bytes, %.3f of what is to be asked for\n", operation,
+              std::string(name(dtype_)).c_str(), static_cast<long long>(width_), bytes, bytes / requested.bytes);
+  EXPECT_NEAR(bytes, requested.bytes, 0.1 * requested.bytes) << operation;
+  EXPECT_EQ(static_cast<int64_t>(all.matrix_products), requested.matrix_products) << operation;
+  EXPECT_EQ(static_cast<int64_t>(all.matrix_loads), requested.matrix_loads) << operation;
+  EXPECT_EQ(static_cast<int64_t>(all.waits_with_copies_in_flight), requested.waits_with_copies_in_flight) << operation;
+}
+
 void CudaTraffic::expect_rules(const char* operation, double least_share) {
   const auto part = [](uint64_t of, uint64_t all) {
     return all == 0 ? 1 : static_cast<double>(of) / static_cast<double>(all);
   };
-  sectors_ = 0;
   for (const auto& [kernel, cost] : cuda_device::simulator().kernels) {
-    sectors_ += cost.counted.global().sectors;
     ran_.insert(family_of(kernel));
     const Counters& c = cost.counted;
     Traffic whole = c.loads.back();

@@ -7,6 +7,7 @@
 
 #include "simulator/runtime/simulator.h"
 #include "tests/kernels/fixture/check.h"
+#include "tests/kernels/traffic/requested.h"
 
 // The memory requests of CUDA kernels, counted by the simulated device from real addresses.
 namespace weft::test {
@@ -17,8 +18,8 @@ struct TrafficCase {
   friend void PrintTo(const TrafficCase& c, std::ostream* out) { *out << name(c.dtype) << " " << c.width; }
 };
 
-// Runs operations on tensors of one dtype and width, and checks every kernel that they launch, each by itself, by the
-// rules of expect_whole_requests().
+// Runs operations on tensors of one dtype and width. Every kernel that they launch is checked by itself, by the rules
+// of expect_whole_requests(), and those of an operation together by what they should ask for.
 class CudaTraffic {
  public:
   explicit CudaTraffic(const TrafficCase& c);
@@ -42,13 +43,17 @@ class CudaTraffic {
   // Requests of 16 bytes a lane move at least 90 % of a kernel's sectors, and at least 90 % of these bytes are used.
   // Shared memory takes at most 1.1 times the cycles that its distinct bytes need. The other sectors hold one number
   // per row (its index, its mean, its token), which all lanes read together.
+  // All kernels together move `requested` bytes within a tenth, and multiply, load fragments and overlap copies exactly
+  // as often as that says.
   template <class Run>
-  void expect_whole_requests(const char* operation, Run&& run, double share = 0.9) {
+  void expect_whole_requests(const char* operation, const Requested& requested, Run&& run, double share = 0.9) {
     begin();
     run();
+    expect_requested(operation, requested);
     expect_rules(operation, share);
   }
   void begin();
+  void expect_requested(const char* operation, const Requested& requested);
   void expect_rules(const char* operation, double share);
 
   Tensor rows_of(uint64_t seed) { return random(context_, {kRows, width_}, dtype_, seed); }
@@ -67,7 +72,6 @@ class CudaTraffic {
   StepState state_;
   std::set<std::string> ran_;
   cuda_device::CountsByKernel before_;  // the counts before this operation
-  uint64_t sectors_ = 0;                // the sectors that the last operation moved
 };
 
 // A kernel that moves so few bytes, or so many numbers of rows beside them, that the rule of 90 % does not apply.

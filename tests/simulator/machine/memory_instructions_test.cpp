@@ -172,6 +172,24 @@ TEST(Traffic, CountsSectorsByWidth) {
   EXPECT_EQ(c.launches, 1u);
 }
 
+// The first of two waits leaves the second copy in flight, the second none.
+TEST(Traffic, CountsWaitsThatLeaveCopiesInFlight) {
+  TestDevice device;
+  const uint64_t in = device.put(counting(64));
+  const std::string copy = "cp.async.ca.shared.global ", commit = " cp.async.commit_group;\n";
+  const Counters c = device.run_body(
+      ".shared .align 16 .b8 tile[256];\nmov.u32 %r1, tile; mad.lo.u32 %r2, %t, 4, %r1; mad.wide.u32 %rd8, %t, 4, "
+      "%rd0;\n" +
+          copy + "[%r2], [%rd8], 4;" + commit + copy + "[%r2+128], [%rd8+128], 4;" + commit +
+          "cp.async.wait_group 1; cp.async.wait_group 0; bar.warp.sync -1; ldmatrix.sync.aligned.m8n8.x1.shared.b16 "
+          "{%r3}, [%r1];",
+      1, {in});
+  EXPECT_EQ(device.findings(), "");
+  EXPECT_EQ(c.copy_waits, 2u);
+  EXPECT_EQ(c.waits_with_copies_in_flight, 1u);
+  EXPECT_EQ(c.matrix_loads, 1u);
+}
+
 // Columns of a tile of 32 x 32 words: all in one bank, unless rows are 33 words long. 16 bytes a lane take at least
 // 4 cycles.
 TEST(Traffic, CountsBankConflicts) {

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/kernels/traffic/requested.h"
+
+#include <algorithm>
+
+namespace weft::test {
+namespace {
+
+constexpr int64_t kSector = 32, kWarp = 32;
+constexpr int64_t kRowBlock = 16;       // rows of a matrix product
+constexpr int64_t kDropoutNumbers = 8;  // bytes that name a row to its dropout
+
+int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Products of so many blocks of 16 rows with a tile: `sixteens` of its 16-row groups, `columns` of its columns. An mma
+// is 16 x 8 x 16; a fragment of the tile serves all blocks, one ldmatrix.x4 for two mma of each.
+void add_products(Requested& to, DType dtype, int64_t blocks, int64_t sixteens, int64_t columns) {
+  if (dtype != DType::BF16) return;  // f32 has no tensor cores here
+  to.matrix_products += blocks * sixteens * 2 * (columns / 16);
+  to.matrix_loads += sixteens * (columns / 16);
+}
+// The fragments of the blocks' own rows.
+void add_own_rows(Requested& to, DType dtype, int64_t blocks, int64_t columns) {
+  if (dtype == DType::BF16) to.matrix_loads += blocks * (columns / 16);
+}
+
+}  // namespace
+
+Requested& Requested::operator+=(const Requested& other) {
+  bytes += other.bytes, matrix_products += other.matrix_products, matrix_loads += other.matrix_loads;
+  waits_with_copies_in_flight += other.waits_with_copies_in_flight;
+  return *this;
+}
+
+int64_t RowRequests::warps() const { return up(std::min(pieces(), kMostRowThreads), kWarp); }
+
+double RowRequests::numbers(int64_t count) const { return static_cast<double>(rows * count * warps() * kSector); }
+
+double RowRequests::numbers_of_pieces(int64_t count) const {
+  return static_cast<double>(up(rows * pieces(), kWarp) * count * kSector);
+}
+
+// A tile of queries is read and its results are written once; keys and values up to its last query come in tiles, which
+// are copied while the tile before them is worked on. A warp skips tiles, and groups of 16 keys for its sums, that none
+// of its rows sees. The parts of a wide head all make the scores.
+Requested AttentionRequests::forward_tile(int64_t length, int64_t begin) const {
+  const int64_t blocks = dtype == DType::BF16 && columns <= 64 ? 2 : 1, warps = row_bytes() <= 512 ? 4 : 2;
+  const int64_t keys = row_bytes() <= 256 ? 64 : 16384 / row_bytes();
+  const int64_t own = std::min<int64_t>(columns, 128), parts = columns / own;
+  const int64_t rows = std::min(warps * blocks * kRowBlock, length - begin), end = begin + rows;
+  const int64_t tiles = up(end, keys), fetched = std::min(tiles * keys, length);
+  Requested all{.bytes = static_cast<double>(element() * (rows * columns + fetched * (columns + own) + rows * own) +
+                                             rows * (4 + kDropoutNumbers)),
+                .waits_with_copies_in_flight = warps * (tiles - 1)};
+  for (int64_t first = begin; first < begin + warps * blocks * kRowBlock; first += blocks * kRowBlock) {
+    int64_t seen = 0;
+    for (int64_t b = 0; b < blocks; ++b) {
+      const int64_t position = first + b * kRowBlock;
+      if (position < length) seen = std::min(length, position + kRowBlock);
+    }
+    for (int64_t key = 0; key < seen; key += keys) {
+      add_own_rows(all, dtype, blocks, columns);
+      add_products(all, dtype, blocks, keys / 16, columns);
+      add_products(all, dtype, blocks, up(std::min(seen - key, keys), 16), own);
+    }
+  }
+  Requested whole;
+  for (int64_t part = 0; part < parts; ++part) whole += all;
+  return whole;
+}
+
+// A tile of keys and values, and every tile of queries that sees one of them: scores and their gradients are made
+// again, then dV and dK are added to.
+Requested AttentionRequests::key_gradients(int64_t length, int64_t begin) const {
+  const int64_t warps = row_bytes() <= 512 ? 4 : 1, other = other_rows();
+  const int64_t own = columns <= 128 ? columns : 64, parts = columns / own;
+  const int64_t rows = std::min(warps * kRowBlock, length - begin), start = begin / other * other;
+  const int64_t tiles = up(length - start, other), fetched = length - start;
+  Requested all{.bytes = static_cast<double>(element() * (2 * rows * columns + 2 * fetched * columns + 2 * rows * own) +
+                                             fetched * (8 + kDropoutNumbers)),
+                .waits_with_copies_in_flight = warps * (tiles - 1)};
+  for (int64_t position = begin; position < std::min(length, begin + warps * kRowBlock); position += kRowBlock) {
+    for (int64_t query = start; query < length; query += other) {
+      int64_t groups = 0;
+      for (int64_t g = query; g < query + other; g += 16) groups += g + 16 > position && g < length ? 1 : 0;
+      if (groups == 0) continue;
+      for (int product = 0; product < 2; ++product) {
+        add_own_rows(all, dtype, 1, columns);
+        add_products(all, dtype, 1, other / 16, columns);
+        add_products(all, dtype, 1, groups, own);
+      }
+    }
+  }
+  Requested whole;
+  for (int64_t part = 0; part < parts; ++part) whole += all;
+  return whole;
+}
+
+// A tile of queries and their gradients, and the keys and values that they see: three products.
+Requested AttentionRequests::query_gradients(int64_t length, int64_t begin) const {
+  const int64_t warps = row_bytes() <= 512 ? 4 : 1, other = other_rows();
+  const int64_t own = std::min<int64_t>(columns, 128), parts = columns / own;
+  const int64_t rows = std::min(warps * kRowBlock, length - begin), end = begin + rows;
+  const int64_t tiles = up(end, other), fetched = std::min(tiles * other, length);
+  Requested all{.bytes = static_cast<double>(element() * (2 * rows * columns + 2 * fetched * columns + rows * own)),
+                .waits_with_copies_in_flight = warps * (tiles - 1)};
+  for (int64_t position = begin; position < end; position += kRowBlock) {
+    const int64_t seen = std::min(length, position + kRowBlock);
+    all.bytes += static_cast<double>(up(seen, other) * kRowBlock * kDropoutNumbers);  // asked for at each tile
+    for (int64_t key = 0; key < seen; key += other) {
+      for (int product = 0; product < 2; ++product) {
+        add_own_rows(all, dtype, 1, columns);
+        add_products(all, dtype, 1, other / 16, columns);
+      }
+      add_products(all, dtype, 1, up(std::min(seen - key, other), 16), own);
+    }
+  }
+  Requested whole;
+  for (int64_t part = 0; part < parts; ++part) whole += all;
+  return whole;
+}
+
+Requested AttentionRequests::forward() const {
+  Requested all;
+  const int64_t rows = (row_bytes() <= 512 ? 4 : 2) * kRowBlock * (dtype == DType::BF16 && columns <= 64 ? 2 : 1);
+  for (int64_t head = 0; head < heads; ++head) {
+    for (const int64_t length : lengths) {
+      for (int64_t begin = 0; begin < length; begin += rows) all += forward_tile(length, begin);
+    }
+  }
+  return all;
+}
+
+Requested AttentionRequests::backward() const {
+  Requested all;
+  const int64_t rows = (row_bytes() <= 512 ? 4 : 1) * kRowBlock;
+  for (int64_t head = 0; head < heads; ++head) {
+    for (const int64_t length : lengths) {
+      all.bytes += static_cast<double>(length * (2 * row_bytes() + 4));  // row sums of dout * out
+      for (int64_t begin = 0; begin < length; begin += rows) {
+        all += key_gradients(length, begin);
+        all += query_gradients(length, begin);
+      }
+    }
+  }
+  return all;
+}
+
+// Keys start .. end of the cache for a tile of new positions.
+Requested CachedRequests::tile(int64_t before, int64_t begin, int64_t start, int64_t end) const {
+  const int64_t element = static_cast<int64_t>(size_of(dtype)), keys = row_bytes() <= 256 ? 64 : 16384 / row_bytes();
+  const int64_t rows = std::min(warps() * kRowBlock, added - begin);
+  Requested one{.bytes = static_cast<double>(element * (rows * columns + (end - start) * (columns + own()))),
+                .waits_with_copies_in_flight = warps() * (up(end - start, keys) - 1)};
+  for (int64_t row = begin; row < begin + rows; row += kRowBlock) {
+    const int64_t seen = std::min(end, before + std::min(row + kRowBlock, added));
+    for (int64_t key = start; key < seen; key += keys) {
+      add_own_rows(one, dtype, 1, columns);
+      add_products(one, dtype, 1, keys / 16, columns);
+      add_products(one, dtype, 1, up(std::min(seen - key, keys), 16), own());
+    }
+  }
+  return one;
+}
+
+// Few new positions have a block for each chunk of 128 keys, whose sums are joined later; many take all their keys.
+Requested CachedRequests::all() const {
+  constexpr int64_t kChunk = 128, kFew = 64;
+  const bool apart = static_cast<int64_t>(past.size()) * added <= kFew;
+  const int64_t element = static_cast<int64_t>(size_of(dtype)), parts = columns / own();
+  Requested sum;
+  for (const int64_t before : past) {
+    sum.bytes += static_cast<double>(added * heads * 4 * row_bytes());
+    for (int64_t begin = 0; begin < added; begin += warps() * kRowBlock) {
+      const int64_t rows = std::min(warps() * kRowBlock, added - begin), keys = before + begin + rows;
+      const int64_t chunk = apart ? kChunk : keys, chunks = up(keys, chunk);
+      for (int64_t block = 0; block < heads * parts * chunks; ++block) {
+        const int64_t start = block % chunks * chunk;
+        sum += tile(before, begin, start, std::min(keys, start + chunk));
+      }
+      // Chunks' sums are written and read in f32.
+      sum.bytes += static_cast<double>(heads * rows * columns * (element + (chunks > 1 ? 2 * 4 * chunks : 0)));
+    }
+  }
+  return sum;
+}
+
+}  // namespace weft::test
