@@ -17,7 +17,8 @@ struct Tile {
 constexpr std::array<Tile, 3> kProductTiles{{{128, 256}, {256, 128}, {128, 128}}};
 constexpr int64_t kMostDivisions = 16;
 
-// The tiles of weft's own kernels for heads of 64 columns, and one like those of cuDNN.
+// The tiles of weft's own kernels for heads of 64 columns when their rate was measured (since then, backward takes
+// 128 x 32, and short sequences less), and one like those of cuDNN.
 constexpr Tile kOwnForward{128, 64}, kOwnBackward{64, 64}, kLibrary{128, 128};
 
 // Pairs of a query and a key in all tiles that are computed.

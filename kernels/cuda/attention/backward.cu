@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "kernels/cuda/attention/products.cuh"
-#include "kernels/cuda/attention/rows.h"
-#include "kernels/cuda/attention/shape.cuh"
+#include "kernels/cuda/attention/gradients.cuh"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/cudnn/attention.h"
-#include "kernels/cuda/exponential.cuh"
 #include "kernels/cuda/runtime/launch.h"
 #include "kernels/cuda/tuning.h"
 #include "kernels/ops/attention.h"
@@ -14,85 +11,19 @@
 namespace weft::cuda {
 namespace {
 
-// With P the weights, M the dropout multipliers, both recomputed, and delta = rowsum(dout * out):
-// dV = (P M)^T dout; dS = P (dout V^T M - delta); dQ = scale dS K; dK = scale dS^T Q.
 // One kernel makes dK and dV, a block for each tile of keys, which takes all queries of the group in turn; another
 // makes dQ, a block for each tile of queries. So each sum has one owner and one order, at seven products instead of
 // five.
-template <class T>
-struct AttentionBackwardArgs {
-  HeadRows<const T> from;
-  HeadRows<T> to;
-  const T* dout;
-  const float *log_sum, *delta;  // [heads, rows]
-  int64_t rows;                  // queries of all sequences
-  const int32_t *query_offsets, *key_offsets;
-  int sequences, groups, queries;  // queries: query heads of a group
-  bool causal, vectors;
-  float scale;
-  AttentionDropout dropout;  // the dropout of head 0
+template <class T, int kWidth, int kRowBlocks>
+using KeyShape = AttentionGradientShape<T, kWidth, 2, kRowBlocks>;
+template <class T, int kWidth, int kRowBlocks>
+using QueryShape = AttentionGradientShape<T, kWidth, 1, kRowBlocks>;
 
-  __device__ const T* dout_row(int64_t row, int head) const {
-    return dout + (row * groups * queries + head) * from.width;
-  }
-};
-
-template <class T, int kWidth>
-using KeyShape = AttentionGradientShape<T, kWidth, 2>;
-template <class T, int kWidth>
-using QueryShape = AttentionGradientShape<T, kWidth, 1>;
-
-// The numbers of each query of a tile: log_sum, delta and, for the dropout, the row's identity.
-template <int kCount>
-struct QueryNumbers {
-  float log_sum[kCount], delta[kCount];
-  int32_t position[kCount], sequence[kCount];
-
-  // Requests the numbers of query r for this thread; they become 0 if `inside` is false.
-  template <class T>
-  __device__ void fetch(const AttentionBackwardArgs<T>& args, int r, int head, int64_t row, bool inside) {
-    const int64_t at = head * args.rows + row;
-    copy_4_later(log_sum + r, args.log_sum + at, inside);
-    copy_4_later(delta + r, args.delta + at, inside);
-    if (!args.dropout.mask.active()) return;
-    copy_4_later(position + r, args.dropout.mask.positions + row, inside);
-    copy_4_later(sequence + r, args.dropout.mask.sequences + row, inside);
-  }
-};
-
-// The dropout of one block of weights.
-struct Dropped {
-  bool active = false;
-  uint32_t kept = 0;  // bit 4 j + i: element [j][i]
-  float scale = 1;
-  __device__ float operator()(float x, int j, int i) const {
-    if (!active) return x;
-    return kept >> (4 * j + i) & 1u ? x * scale : 0;
-  }
-};
-
-// weights: scores -> P M; dweights: dout V^T -> dS. Both become 0 behind the mask. base: scale log2(e).
-template <bool kEdge, int kCount, class LogSum, class Delta>
-__device__ void score_gradients(float (&weights)[kCount / 8][4], float (&dweights)[kCount / 8][4], int begin,
-                                const Seen& seen, float base, const Dropped& dropped, LogSum log_sum, Delta delta) {
-#pragma unroll
-  for (int j = 0; j < kCount / 8; ++j) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const bool sees = !kEdge || seen(i / 2, begin + 8 * j + lane() % 4 * 2 + i % 2);
-      const float weight = exponential(fmaf(weights[j][i], base, -log_sum(j, i) * kLog2E));
-      const float gradient = weight * (dropped(dweights[j][i], j, i) - delta(j, i));
-      weights[j][i] = sees ? dropped(weight, j, i) : 0;
-      dweights[j][i] = sees ? gradient : 0;
-    }
-  }
-}
-
-template <class T, int kWidth>
-__global__ void __launch_bounds__(KeyShape<T, kWidth>::kThreads, KeyShape<T, kWidth>::kBlocks)
+template <class T, int kWidth, int kRowBlocks>
+__global__ void __launch_bounds__(KeyShape<T, kWidth, kRowBlocks>::kThreads, KeyShape<T, kWidth, kRowBlocks>::kBlocks)
     attention_key_gradients(const AttentionBackwardArgs<T> args) {
-  using Shape = KeyShape<T, kWidth>;
-  constexpr int kOther = Shape::kOther, kColumns = Shape::kColumns;
+  using Shape = KeyShape<T, kWidth, kRowBlocks>;
+  constexpr int kOther = Shape::kOther, kStep = Shape::kStep, kAtOnce = Shape::kAtOnce, kColumns = Shape::kColumns;
   extern __shared__ __align__(16) std::byte shared[];
   T* const own[2] = {reinterpret_cast<T*>(shared), reinterpret_cast<T*>(shared + Shape::kOwnBytes)};  // keys, values
   const auto buffer = [&](int i) {
@@ -100,51 +31,52 @@ __global__ void __launch_bounds__(KeyShape<T, kWidth>::kThreads, KeyShape<T, kWi
   };
   auto* const numbers = reinterpret_cast<QueryNumbers<kOther>*>(buffer(4));
 
-  const SequenceTile tile(args.key_offsets, args.sequences, blockIdx.x, Shape::kOwn);
-  if (tile.empty()) return;
+  // Where the block's rows lie waits in shared memory: registers are for the sums.
+  __shared__ TileOfBlock tile;
+  if (!tile.find(args.key_offsets, args.query_offsets, args.sequences, Shape::kOwn)) return;
   const int group = static_cast<int>(blockIdx.y), width = args.from.width;
   const int first_column = Shape::kParts == 1 ? 0 : static_cast<int>(blockIdx.z) * kColumns,
             columns = min(kColumns, width - first_column);
   if (columns <= 0) return;
-  const int64_t query_row = args.query_offsets[tile.sequence];
-  const int rows = static_cast<int>(args.query_offsets[tile.sequence + 1] - query_row);
-  const int start = args.causal ? tile.begin / kOther * kOther : 0;  // begin of the first query tile that sees a key
+  // The begin of the first query tile that sees a key.
+  const auto start = [&] { return args.causal ? tile.begin / kOther * kOther : 0; };
 
   // A tile of queries: which query head of the group, and where it begins. Each head's tiles go one after the other.
   struct QueryTile {
     int query, begin;
   };
   const auto after = [&](const QueryTile& t) {
-    return t.begin + kOther < rows ? QueryTile{t.query, t.begin + kOther} : QueryTile{t.query + 1, start};
+    return t.begin + kOther < tile.others ? QueryTile{t.query, t.begin + kOther} : QueryTile{t.query + 1, start()};
   };
   const auto fetch = [&](const QueryTile& t, int turn) {
     if (t.query < args.queries) {
-      const int begin = t.begin, count = min(kOther, rows - begin), head = group * args.queries + t.query;
-      const T* from = args.from.query(query_row + begin, group, t.query);
-      const T* dout = args.dout_row(query_row + begin, head);
+      const int begin = t.begin, count = min(kOther, tile.others - begin), head = group * args.queries + t.query;
+      const int64_t row = int64_t{tile.other_row} + begin;
+      const T* from = args.from.query(row, group, t.query);
+      const T* dout = args.dout_row(row, head);
       const int64_t stride = args.from.query_row, dout_stride = args.dout_row(1, 0) - args.dout;
       copy_tile<T, kWidth, kOther, Shape::kThreads>(buffer(2 * turn), from, stride, count, width, args.vectors);
       copy_tile<T, kWidth, kOther, Shape::kThreads>(buffer(2 * turn + 1), dout, dout_stride, count, width,
                                                     args.vectors);
       if (const int r = static_cast<int>(threadIdx.x); r < kOther) {
-        numbers[turn].fetch(args, r, head, query_row + begin + (r < count ? r : 0), r < count);
+        numbers[turn].fetch(args, r, head, row + (r < count ? r : 0), r < count);
       }
     }
     commit_copies();
   };
 #pragma unroll
   for (int which = 0; which < 2; ++which) {
-    const T* from = args.from.key(tile.row + tile.begin, group) + which * width;
+    const T* from = args.from.key(int64_t{tile.row} + tile.begin, group) + which * width;
     const int64_t stride = args.from.key_row;
     copy_tile<T, kWidth, Shape::kOwn, Shape::kThreads>(own[which], from, stride,
                                                        min(Shape::kOwn, tile.length - tile.begin), width, args.vectors);
   }
-  QueryTile at{rows > start ? 0 : args.queries, start};
+  QueryTile at{tile.others > start() ? 0 : args.queries, start()};
   fetch(at, 0);
 
-  const int first = static_cast<int>(threadIdx.x) / kWarp * kWarpRows, position = tile.begin + first;
-  const Seen seen[1] = {seen_from(position, position < tile.length ? rows : 0, args.causal)};  // else no keys
-  float dkeys[1][kColumns / 8][4], dvalues[1][kColumns / 8][4];
+  const int first = static_cast<int>(threadIdx.x) / kWarp * kRowBlocks * kWarpRows;
+  const auto position = [&](int b) { return tile.begin + first + b * kWarpRows; };  // begin of the warp's row block b
+  float dkeys[kRowBlocks][kColumns / 8][4], dvalues[kRowBlocks][kColumns / 8][4];
   clear(dkeys), clear(dvalues);
   for (int turn = 0; at.query < args.queries; at = after(at), turn ^= 1) {
     fetch(after(at), turn ^ 1);
@@ -153,29 +85,44 @@ __global__ void __launch_bounds__(KeyShape<T, kWidth>::kThreads, KeyShape<T, kWi
     const int begin = at.begin;
     const T *queries = buffer(2 * turn), *dout = buffer(2 * turn + 1);
     const QueryNumbers<kOther>& number = numbers[turn];
+    const int end = position(0) < tile.length ? tile.others : 0;  // 0: the warp has no keys
+    SeenFrom seen[kRowBlocks];
+#pragma unroll
+    for (int b = 0; b < kRowBlocks; ++b) seen[b] = {position(b), end, args.causal};
     const auto take = [&]<bool kEdge>() {
-      float weights[1][kOther / 8][4], dweights[1][kOther / 8][4];
-      row_products<kWidth, kOther>(own[0], first, queries, weights);
-      row_products<kWidth, kOther>(own[1], first, dout, dweights);
-      Dropped dropped{.active = args.dropout.mask.active()};
-      if (dropped.active) {
-        AttentionDropout dropout = args.dropout;
-        dropout.head += group * args.queries + at.query;
-        dropped.scale = dropout.mask.scale;
-        dropped.kept = dropout.kept_queries<kOther>(position, [&](int c) {
-          return AttentionDropout::Row{number.position[c], number.sequence[c]};
-        });
+      float weights[kRowBlocks][kOther / 8][4];
+      row_products<kWidth, kOther, kAtOnce>(own[0], first, queries, weights);
+#pragma unroll
+      for (int from = 0; from < kOther; from += kStep) {
+        if (kEdge && !any_sees(seen, begin + from, kStep)) continue;
+        float part[kRowBlocks][kStep / 8][4], dpart[kRowBlocks][kStep / 8][4];
+        take_columns(weights, from / 8, part);
+        Dropped<kRowBlocks> dropped{.active = args.dropout.mask.active()};
+        if (dropped.active) {
+          AttentionDropout dropout = args.dropout;
+          dropout.head += group * args.queries + at.query;
+          dropped.scale = dropout.mask.scale;
+#pragma unroll
+          for (int b = 0; b < kRowBlocks; ++b) {
+            dropped.kept[b] = dropout.kept_queries<kStep>(position(b), [&](int c) {
+              return AttentionDropout::Row{number.position[from + c], number.sequence[from + c]};
+            });
+          }
+        }
+        row_products<kWidth, kStep, kAtOnce>(own[1], first, dout + from * kWidth, dpart);
+        score_gradients<kEdge>(
+            part, dpart, begin + from, seen, args.scale * kLog2E, dropped,
+            [&](int, int j, int i) { return number.log_sum[from + 8 * j + lane() % 4 * 2 + i % 2]; },
+            [&](int, int j, int i) { return number.delta[from + 8 * j + lane() % 4 * 2 + i % 2]; });
+        add_weighted<kEdge, kWidth, kStep, kColumns>(dvalues, part, dout + from * kWidth, first_column, begin + from,
+                                                     seen);
+        add_weighted<kEdge, kWidth, kStep, kColumns>(dkeys, dpart, queries + from * kWidth, first_column, begin + from,
+                                                     seen);
       }
-      score_gradients<kEdge, kOther>(
-          weights[0], dweights[0], begin, seen[0], args.scale * kLog2E, dropped,
-          [&](int j, int i) { return number.log_sum[8 * j + lane() % 4 * 2 + i % 2]; },
-          [&](int j, int i) { return number.delta[8 * j + lane() % 4 * 2 + i % 2]; });
-      add_weighted<kEdge, kWidth, kOther, kColumns>(dvalues, weights, dout, first_column, begin, seen);
-      add_weighted<kEdge, kWidth, kOther, kColumns>(dkeys, dweights, queries, first_column, begin, seen);
     };
-    if (seen[0].all(begin, kOther)) {
+    if (all_see(seen, begin, kOther)) {
       take.template operator()<false>();
-    } else if (seen[0].any(begin, kOther)) {
+    } else if (any_sees(seen, begin, kOther)) {
       take.template operator()<true>();
     }
     __syncthreads();  // this buffer is filled again in the next round
@@ -183,19 +130,23 @@ __global__ void __launch_bounds__(KeyShape<T, kWidth>::kThreads, KeyShape<T, kWi
   wait_for_copies<0>();  // without a query nothing has waited for the keys and values, whose place is written now
   __syncthreads();
 
-  const int left = tile.length - position;
-  T* const to = args.to.key(tile.row + position, group) + first_column;
-  const auto row = [&](T* at) {
-    return [=, stride = args.to.key_row](int r) { return r < left ? at + r * stride : nullptr; };
-  };
-  store_rows<T, kWidth, kColumns>(dkeys[0], {args.scale, args.scale}, own[0], first, columns, args.vectors, row(to));
-  store_rows<T, kWidth, kColumns>(dvalues[0], {1, 1}, own[1], first, columns, args.vectors, row(to + width));
+#pragma unroll
+  for (int b = 0; b < kRowBlocks; ++b) {
+    const int left = tile.length - position(b), at_row = first + b * kWarpRows;
+    T* const to = args.to.key(int64_t{tile.row} + position(b), group) + first_column;
+    const auto row = [&](T* at) {
+      return [=, stride = args.to.key_row](int r) { return r < left ? at + r * stride : nullptr; };
+    };
+    store_rows<T, kWidth, kColumns>(dkeys[b], {args.scale, args.scale}, own[0], at_row, columns, args.vectors, row(to));
+    store_rows<T, kWidth, kColumns>(dvalues[b], {1, 1}, own[1], at_row, columns, args.vectors, row(to + width));
+  }
 }
 
-template <class T, int kWidth>
-__global__ void __launch_bounds__(QueryShape<T, kWidth>::kThreads, QueryShape<T, kWidth>::kBlocks)
+template <class T, int kWidth, int kRowBlocks>
+__global__ void __launch_bounds__(QueryShape<T, kWidth, kRowBlocks>::kThreads,
+                                  QueryShape<T, kWidth, kRowBlocks>::kBlocks)
     attention_query_gradients(const AttentionBackwardArgs<T> args) {
-  using Shape = QueryShape<T, kWidth>;
+  using Shape = QueryShape<T, kWidth, kRowBlocks>;
   constexpr int kOther = Shape::kOther, kColumns = Shape::kColumns;
   extern __shared__ __align__(16) std::byte shared[];
   T* const own[2] = {reinterpret_cast<T*>(shared), reinterpret_cast<T*>(shared + Shape::kOwnBytes)};  // queries, dout
@@ -234,19 +185,22 @@ __global__ void __launch_bounds__(QueryShape<T, kWidth>::kThreads, QueryShape<T,
   }
   fetch(0, 0);
 
-  const int first = static_cast<int>(threadIdx.x) / kWarp * kWarpRows, position = tile.begin + first;
-  const int left = tile.length - position;
-  const int64_t row = tile.row + position;
-  const int most = left > 0 ? keys : 0;  // 0: the warp has no queries
-  const Seen seen[1] = {seen_up_to([&](int r) { return args.causal ? min(most, position + r + 1) : most; })};
-  float log_sum[2], delta[2];
+  const int first = static_cast<int>(threadIdx.x) / kWarp * kRowBlocks * kWarpRows;
+  const auto position = [&](int b) { return tile.begin + first + b * kWarpRows; };  // begin of the warp's row block b
+  const int most = position(0) < tile.length ? keys : 0;                            // 0: the warp has no queries
+  SeenUpTo seen[kRowBlocks];
+  float log_sum[kRowBlocks][2], delta[kRowBlocks][2];
 #pragma unroll
-  for (int h = 0; h < 2; ++h) {
-    const int r = lane() / 4 + 8 * h;
-    log_sum[h] = r < left ? args.log_sum[head * args.rows + row + r] : 0;
-    delta[h] = r < left ? args.delta[head * args.rows + row + r] : 0;
+  for (int b = 0; b < kRowBlocks; ++b) {
+    seen[b] = {position(b), most, args.causal};
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int r = position(b) + lane() / 4 + 8 * h;
+      log_sum[b][h] = r < tile.length ? args.log_sum[head * args.rows + tile.row + r] : 0;
+      delta[b][h] = r < tile.length ? args.delta[head * args.rows + tile.row + r] : 0;
+    }
   }
-  float dqueries[1][kColumns / 8][4];
+  float dqueries[kRowBlocks][kColumns / 8][4];
   clear(dqueries);
   for (int begin = 0, turn = 0; begin < end; begin += kOther, turn ^= 1) {
     fetch(begin + kOther, turn ^ 1);
@@ -254,34 +208,42 @@ __global__ void __launch_bounds__(QueryShape<T, kWidth>::kThreads, QueryShape<T,
     __syncthreads();
     const T *keys_tile = buffer(2 * turn), *values = buffer(2 * turn + 1);
     const auto take = [&]<bool kEdge>() {
-      float weights[1][kOther / 8][4], dweights[1][kOther / 8][4];
+      float weights[kRowBlocks][kOther / 8][4], dweights[kRowBlocks][kOther / 8][4];
       row_products<kWidth, kOther>(own[0], first, keys_tile, weights);
       row_products<kWidth, kOther>(own[1], first, values, dweights);
-      Dropped dropped{.active = args.dropout.mask.active()};
+      Dropped<kRowBlocks> dropped{.active = args.dropout.mask.active()};
       if (dropped.active) {
         AttentionDropout dropout = args.dropout;
         dropout.head += head;
         dropped.scale = dropout.mask.scale;
-        dropped.kept = dropout.kept_keys<kOther>(begin, [&](int r) { return dropout.row(row + min(r, left - 1)); });
+#pragma unroll
+        for (int b = 0; b < kRowBlocks; ++b) {
+          dropped.kept[b] = dropout.kept_keys<kOther>(
+              begin, [&](int r) { return dropout.row(tile.row + min(position(b) + r, tile.length - 1)); });
+        }
       }
-      score_gradients<kEdge, kOther>(
-          weights[0], dweights[0], begin, seen[0], args.scale * kLog2E, dropped,
-          [&](int, int i) { return log_sum[i / 2]; }, [&](int, int i) { return delta[i / 2]; });
+      score_gradients<kEdge>(
+          weights, dweights, begin, seen, args.scale * kLog2E, dropped,
+          [&](int b, int, int i) { return log_sum[b][i / 2]; }, [&](int b, int, int i) { return delta[b][i / 2]; });
       add_weighted<kEdge, kWidth, kOther, kColumns>(dqueries, dweights, keys_tile, first_column, begin, seen);
     };
-    if (seen[0].all(begin, kOther)) {
+    if (all_see(seen, begin, kOther)) {
       take.template operator()<false>();
-    } else if (seen[0].any(begin, kOther)) {
+    } else if (any_sees(seen, begin, kOther)) {
       take.template operator()<true>();
     }
     __syncthreads();  // this buffer is filled again in the next round
   }
   wait_for_copies<0>();  // without a key nothing has waited for the queries, whose place is written now
   __syncthreads();
-  T* const to = args.to.query(row, group, head % args.queries) + first_column;
-  store_rows<T, kWidth, kColumns>(
-      dqueries[0], {args.scale, args.scale}, own[0], first, columns, args.vectors,
-      [=, stride = args.to.query_row](int r) { return r < left ? to + r * stride : nullptr; });
+#pragma unroll
+  for (int b = 0; b < kRowBlocks; ++b) {
+    const int left = tile.length - position(b);
+    T* const to = args.to.query(tile.row + position(b), group, head % args.queries) + first_column;
+    store_rows<T, kWidth, kColumns>(
+        dqueries[b], {args.scale, args.scale}, own[0], first + b * kWarpRows, columns, args.vectors,
+        [=, stride = args.to.query_row](int r) { return r < left ? to + r * stride : nullptr; });
+  }
 }
 
 using tuning::kDeltaLanes;
@@ -344,8 +306,12 @@ void launch_backward(const Stream& stream, const AttentionBackward& args, float*
       const dim3 grid(tiles, static_cast<unsigned>(heads), Shape::kParts);
       launch(stream, kernel, grid, Shape::kThreads, Shape::kSharedBytes, all);
     };
-    start(KeyShape<T, kWidth>(), attention_key_gradients<T, kWidth>, keys, heads.kv_heads);
-    start(QueryShape<T, kWidth>(), attention_query_gradients<T, kWidth>, all.rows, wide);
+    with_row_blocks<T, kWidth>(keys, all.sequences, [&]<int kBlocks>() {
+      start(KeyShape<T, kWidth, kBlocks>(), attention_key_gradients<T, kWidth, kBlocks>, keys, heads.kv_heads);
+    });
+    with_row_blocks<T, kWidth>(all.rows, all.sequences, [&]<int kBlocks>() {
+      start(QueryShape<T, kWidth, kBlocks>(), attention_query_gradients<T, kWidth, kBlocks>, all.rows, wide);
+    });
   });
 }
 

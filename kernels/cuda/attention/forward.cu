@@ -24,15 +24,14 @@ struct AttentionForwardArgs {
   int64_t rows;
 };
 
-// In bf16 a warp of narrow heads takes two blocks of 16 rows. A tensor core needs 4 cycles for what one ldmatrix of 4
-// cycles brings it, of keys or of values, and a block of 16 rows: with one, shared memory is as busy as they are.
-template <class T, int kWidth>
-using ForwardShape = AttentionShape<T, kWidth, sizeof(T) == 2 && kWidth <= 64 ? 2 : 1>;
+template <class T, int kWidth, int kRowBlocks>
+using ForwardShape = AttentionShape<T, kWidth, kRowBlocks, kAttentionWarps<T, kWidth, kRowBlocks>>;
 
-template <class T, int kWidth>
-__global__ void __launch_bounds__(ForwardShape<T, kWidth>::kThreads, ForwardShape<T, kWidth>::kBlocks)
+template <class T, int kWidth, int kRowBlocks>
+__global__ void __launch_bounds__(ForwardShape<T, kWidth, kRowBlocks>::kThreads,
+                                  ForwardShape<T, kWidth, kRowBlocks>::kBlocks)
     attention_forward(const AttentionForwardArgs<T> args) {
-  using Shape = ForwardShape<T, kWidth>;
+  using Shape = ForwardShape<T, kWidth, kRowBlocks>;
   extern __shared__ __align__(16) std::byte shared[];
   const AttentionTiles<Shape> tiles{shared, static_cast<int>(blockIdx.z) * Shape::kColumns};
   // The last tiles of a causal sequence see the most keys: they go first.
@@ -134,12 +133,14 @@ void launch_forward(const Stream& stream, const AttentionForward& args) {
                                     .log_sum = args.log_sum.template device_data<float>(),
                                     .rows = args.out.size(0)};
   with_head_width(heads.head_dim, [&]<int kWidth>() {
-    using Shape = ForwardShape<T, kWidth>;
     if (all.rows == 0) return;
-    const dim3 grid(static_cast<unsigned>(tiles_of(all.rows, all.sequences, Shape::kRows)),
-                    static_cast<unsigned>(heads.heads()), Shape::kParts);
-    const size_t rows = all.dropout.mask.active() ? Shape::kRows * sizeof(AttentionDropout::Row) : 0;
-    launch(stream, attention_forward<T, kWidth>, grid, Shape::kThreads, Shape::kSharedBytes + rows, all);
+    with_row_blocks<T, kWidth>(all.rows, all.sequences, [&]<int kRowBlocks>() {
+      using Shape = ForwardShape<T, kWidth, kRowBlocks>;
+      const dim3 grid(static_cast<unsigned>(tiles_of(all.rows, all.sequences, Shape::kRows)),
+                      static_cast<unsigned>(heads.heads()), Shape::kParts);
+      const size_t rows = all.dropout.mask.active() ? Shape::kRows * sizeof(AttentionDropout::Row) : 0;
+      launch(stream, attention_forward<T, kWidth, kRowBlocks>, grid, Shape::kThreads, Shape::kSharedBytes + rows, all);
+    });
   });
 }
 

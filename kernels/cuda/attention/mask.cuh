@@ -20,18 +20,18 @@ struct Seen {
 };
 
 // any() and all() over a warp's blocks of 16 rows.
-template <int kBlocks>
-__device__ bool any_sees(const Seen (&seen)[kBlocks], int begin, int count) {
+template <class SeenRows, int kBlocks>
+__device__ bool any_sees(const SeenRows (&seen)[kBlocks], int begin, int count) {
   bool any = false;
 #pragma unroll
-  for (const Seen& rows : seen) any = any || rows.any(begin, count);
+  for (const SeenRows& rows : seen) any = any || rows.any(begin, count);
   return any;
 }
-template <int kBlocks>
-__device__ bool all_see(const Seen (&seen)[kBlocks], int begin, int count) {
+template <class SeenRows, int kBlocks>
+__device__ bool all_see(const SeenRows (&seen)[kBlocks], int begin, int count) {
   bool all = true;
 #pragma unroll
-  for (const Seen& rows : seen) all = all && rows.all(begin, count);
+  for (const SeenRows& rows : seen) all = all && rows.all(begin, count);
   return all;
 }
 
@@ -47,17 +47,32 @@ __device__ Seen seen_up_to(Last last) {
           .all_last = last(0)};
 }
 
-// Row r of the warp sees columns begin + r .. end if `causal`, else 0 .. end.
-__device__ inline Seen seen_from(int begin, int end, bool causal) {
-  if (!causal) return seen_up_to([end](int) { return end; });
-  const int row = begin + lane() / 4;
-  return {.first = {row, row + 8},
-          .last = {end, end},
-          .some_first = begin,
-          .some_last = end,
-          .all_first = begin + kWarpRows - 1,
-          .all_last = end};
-}
+// Far from every position, and from what overflows.
+constexpr int kFarAway = 1 << 30;
+
+// Row r of the warp sees columns 0 .. min(begin + r + 1, end): its place is begin + r, or far away if it sees all. Two
+// numbers, from which the rest is computed where it is asked for: sums leave few registers.
+struct SeenUpTo {
+  int begin, end;
+
+  SeenUpTo() = default;
+  __device__ SeenUpTo(int begin, int end, bool causal) : begin(causal ? begin : kFarAway), end(end) {}
+  __device__ int last(int r) const { return min(begin + r + 1, end); }
+  __device__ bool operator()(int h, int column) const { return column < last(lane() / 4 + 8 * h); }
+  __device__ bool any(int at, int) const { return at < last(kWarpRows - 1); }
+  __device__ bool all(int at, int count) const { return at + count <= last(0); }
+};
+
+// Row r of the warp, a key, sees columns begin + r .. end, which are queries, or 0 .. end.
+struct SeenFrom {
+  int begin, end;
+
+  SeenFrom() = default;
+  __device__ SeenFrom(int begin, int end, bool causal) : begin(causal ? begin : -kFarAway), end(end) {}
+  __device__ bool operator()(int h, int column) const { return begin + lane() / 4 + 8 * h <= column && column < end; }
+  __device__ bool any(int at, int count) const { return at < end && at + count > begin; }
+  __device__ bool all(int at, int count) const { return begin + kWarpRows - 1 <= at && at + count <= end; }
+};
 
 // Attention's dropout: position = query position, channel = key position.
 struct AttentionDropout {

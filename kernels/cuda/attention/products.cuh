@@ -37,23 +37,23 @@ __device__ void clear(float (&sums)[kBlocks][kCount][4]) {
   }
 }
 
-// lane(), from which the places of fragments follow. Wide heads have many: computed ahead of the loop over tiles, they
-// would not leave enough registers for the sums.
-template <int kWidth>
+// lane(), from which the places of fragments follow. Wide heads and several blocks of rows have many: computed ahead of
+// the loop over tiles, they would not leave enough registers for the sums.
+template <int kWidth, int kBlocks>
 __device__ int lane_of_tile() {
-  return kWidth > 64 ? unforeseen(lane()) : lane();
+  return kWidth * kBlocks > 64 ? unforeseen(lane()) : lane();
 }
 
 // scores[i] = a b^T of rows first + 16 i .. first + 16 (i + 1) of tile a and rows 0 .. kCount of tile b. Each element
-// of b is read once for all blocks of rows.
-template <int kWidth, int kCount, int kBlocks>
+// of b is read once for all blocks of rows. kAtOnce: steps of 16 columns whose elements may be in registers at once.
+template <int kWidth, int kCount, int kAtOnce = 4, int kBlocks>
 __device__ void row_products(const __nv_bfloat16* a, int first, const __nv_bfloat16* b,
                              float (&scores)[kBlocks][kCount / 8][4]) {
   using Tile = TileRows<__nv_bfloat16, kWidth>;
-  const int l = lane_of_tile<kWidth>(), a_at = Tile::at(first + l % 16, l / 16);
+  const int l = lane_of_tile<kWidth, kBlocks>(), a_at = Tile::at(first + l % 16, l / 16);
   const int b_at = Tile::at(l % 8 + l / 16 * 8, l / 8 % 2);
   clear(scores);
-#pragma unroll 4
+#pragma unroll kAtOnce
   for (int k = 0; k < kWidth / 16; ++k) {
     uint32_t left[kBlocks][4];
 #pragma unroll
@@ -71,7 +71,7 @@ __device__ void row_products(const __nv_bfloat16* a, int first, const __nv_bfloa
   }
 }
 
-template <int kWidth, int kCount>
+template <int kWidth, int kCount, int kAtOnce = 1>
 __device__ void row_products(const float* a, int first, const float* b, float (&scores)[1][kCount / 8][4]) {
   using Tile = TileRows<float, kWidth>;
   static_assert(Tile::kChunks % 8 == 0);
@@ -121,9 +121,9 @@ __device__ inline uint32_t non_finite(uint32_t pair) {
 // Makes each sum that sees a non-finite element NaN, since add_weighted() hides such elements from the tensor core. A
 // separate product finds these sums: ones where a row sees, times ones where an element is not finite. It is rare,
 // so the code is short rather than fast.
-template <int kWidth, int kCount, int kColumns>
+template <int kWidth, int kCount, int kColumns, class SeenRows>
 __device__ void spoil_sums(float (&sums)[kColumns / 8][4], const __nv_bfloat16* tile, int first_column, int begin,
-                           const Seen& seen) {
+                           const SeenRows& seen) {
   using Tile = TileRows<__nv_bfloat16, kWidth>;
   constexpr uint32_t kOnes = 0x3f803f80u;
   const int l = unforeseen(lane()), at = Tile::at(l % 16, l / 16 + first_column / 8);
@@ -155,11 +155,11 @@ __device__ void spoil_sums(float (&sums)[kColumns / 8][4], const __nv_bfloat16* 
 // sums[i] += weights[i] tile, over the tile's rows 0 .. kCount, which are columns begin .. of the blocks of weights,
 // for its columns first_column .. first_column + kColumns. kEdge: some row does not see all of them. Its weights there
 // are 0, but still take no part: 0 times an infinity is not 0.
-template <bool kEdge, int kWidth, int kCount, int kColumns, int kBlocks>
+template <bool kEdge, int kWidth, int kCount, int kColumns, int kBlocks, class SeenRows>
 __device__ void add_weighted(float (&sums)[kBlocks][kColumns / 8][4], const float (&weights)[kBlocks][kCount / 8][4],
-                             const __nv_bfloat16* tile, int first_column, int begin, const Seen (&seen)[kBlocks]) {
+                             const __nv_bfloat16* tile, int first_column, int begin, const SeenRows (&seen)[kBlocks]) {
   using Tile = TileRows<__nv_bfloat16, kWidth>;
-  const int l = lane_of_tile<kWidth>(), at = Tile::at(l % 16, l / 16 + first_column / 8);
+  const int l = lane_of_tile<kWidth, kBlocks>(), at = Tile::at(l % 16, l / 16 + first_column / 8);
   uint32_t left_out = 0;
 #pragma unroll
   for (int k = 0; k < kCount / 16; ++k) {
@@ -200,11 +200,11 @@ __device__ void add_weighted(float (&sums)[kBlocks][kColumns / 8][4], const floa
   }
 }
 
-template <bool kEdge, int kWidth, int kCount, int kColumns>
+template <bool kEdge, int kWidth, int kCount, int kColumns, class SeenRows>
 __device__ void add_weighted(float (&sums)[1][kColumns / 8][4], const float (&weights)[1][kCount / 8][4],
-                             const float* tile, int first_column, int begin, const Seen (&all_seen)[1]) {
+                             const float* tile, int first_column, int begin, const SeenRows (&all_seen)[1]) {
   using Tile = TileRows<float, kWidth>;
-  const Seen& seen = all_seen[0];
+  const SeenRows& seen = all_seen[0];
 #pragma unroll
   for (int j = 0; j < kCount / 8; ++j) {
     if (kEdge && !seen.any(begin + 8 * j, 8)) continue;

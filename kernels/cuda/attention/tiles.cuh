@@ -46,8 +46,8 @@ __device__ void copy_tile(T* tile, const T* from, int64_t stride, int rows, int 
     constexpr int kOfRow = kThreads < Tile::kChunks ? kThreads : Tile::kChunks;
     constexpr int kAtOnce = kThreads / kOfRow;  // rows; a thread has the same chunks of each
     static_assert(kThreads % kOfRow == 0 && Tile::kChunks % kOfRow == 0 && kRows % kAtOnce == 0);
-    const int c = static_cast<int>(threadIdx.x) % kOfRow;
-    int r = static_cast<int>(threadIdx.x) / kOfRow;
+    const int thread = unforeseen(static_cast<int>(threadIdx.x)), c = thread % kOfRow;
+    int r = thread / kOfRow;
     const T* at = from + r * stride + c * Tile::kInChunk;
 #pragma unroll 1
     for (int i = 0; i < kRows / kAtOnce; ++i, r += kAtOnce, at += kAtOnce * stride) {

@@ -234,17 +234,18 @@ void CudaTraffic::packed_products() {
 }
 
 void CudaTraffic::attention() {
-  constexpr std::array<int64_t, 2> kLengths{150, 106};
-  const std::vector<int32_t> offsets = offsets_of({150, 106});
-  for (const int64_t head_dim : {64, 32, 128, 256}) {
+  const std::vector<int64_t> of_long{150, 106}, of_short{40, 25, 31, 64};
+  for (const auto& [head_dim, lengths] :
+       {std::pair{64, of_long}, {64, of_short}, {32, of_long}, {32, of_short}, {128, of_long}, {256, of_long}}) {
+    const std::vector<int32_t> rows = offsets_of({lengths.begin(), lengths.end()});
     AttentionRun run({.heads = {.kv_heads = head_dim == 64 ? width_ / 64 : 1, .head_dim = head_dim},
-                      .query_offsets = offsets,
-                      .key_offsets = offsets,
+                      .query_offsets = rows,
+                      .key_offsets = rows,
                       .causal = true,
                       .dropout = 0.1,
                       .dtype = dtype_});
     const double share = head_dim == 64 ? 0.9 : 0.7;
-    const AttentionRequests tiles{kLengths, head_dim == 64 ? width_ / 64 : 1, head_dim, dtype_};
+    const AttentionRequests tiles{lengths, head_dim == 64 ? width_ / 64 : 1, head_dim, dtype_};
     expect_whole_requests(
         "attention_forward", tiles.forward(), [&] { run.forward(); }, share);
     expect_whole_requests(

@@ -2,6 +2,7 @@
 #include "tests/kernels/traffic/requested.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace weft::test {
 namespace {
@@ -40,11 +41,16 @@ double RowRequests::numbers_of_pieces(int64_t count) const {
   return static_cast<double>(up(rows * pieces(), kWarp) * count * kSector);
 }
 
+bool AttentionRequests::of_short() const {
+  constexpr int64_t kShort = 64;  // rows of a sequence in the mean
+  return std::accumulate(lengths.begin(), lengths.end(), int64_t{0}) <= static_cast<int64_t>(lengths.size()) * kShort;
+}
+
 // A tile of queries is read and its results are written once; keys and values up to its last query come in tiles, which
 // are copied while the tile before them is worked on. A warp skips tiles, and groups of 16 keys for its sums, that none
 // of its rows sees. The parts of a wide head all make the scores.
 Requested AttentionRequests::forward_tile(int64_t length, int64_t begin) const {
-  const int64_t blocks = dtype == DType::BF16 && columns <= 64 ? 2 : 1, warps = row_bytes() <= 512 ? 4 : 2;
+  const int64_t blocks = this->blocks(), warps = this->warps(2);
   const int64_t keys = row_bytes() <= 256 ? 64 : 16384 / row_bytes();
   const int64_t own = std::min<int64_t>(columns, 128), parts = columns / own;
   const int64_t rows = std::min(warps * blocks * kRowBlock, length - begin), end = begin + rows;
@@ -70,25 +76,28 @@ Requested AttentionRequests::forward_tile(int64_t length, int64_t begin) const {
 }
 
 // A tile of keys and values, and every tile of queries that sees one of them: scores and their gradients are made
-// again, then dV and dK are added to.
+// again, then dV and dK are added to. Of narrow heads, gradients are made for 16 queries at a time, which saves
+// registers and asks for the warp's own rows each time.
 Requested AttentionRequests::key_gradients(int64_t length, int64_t begin) const {
-  const int64_t warps = row_bytes() <= 512 ? 4 : 1, other = other_rows();
-  const int64_t own = columns <= 128 ? columns : 64, parts = columns / own;
-  const int64_t rows = std::min(warps * kRowBlock, length - begin), start = begin / other * other;
+  const int64_t warps = this->warps(1), other = other_rows(), step = narrow() ? 16 : other;
+  const int64_t own = columns <= 128 ? columns : 64, parts = columns / own, mine = blocks() * kRowBlock;
+  const int64_t rows = std::min(warps * mine, length - begin), start = begin / other * other;
   const int64_t tiles = up(length - start, other), fetched = length - start;
   Requested all{.bytes = static_cast<double>(element() * (2 * rows * columns + 2 * fetched * columns + 2 * rows * own) +
                                              fetched * (8 + kDropoutNumbers)),
                 .waits_with_copies_in_flight = warps * (tiles - 1)};
-  for (int64_t position = begin; position < std::min(length, begin + warps * kRowBlock); position += kRowBlock) {
+  for (int64_t position = begin; position < std::min(length, begin + warps * mine); position += mine) {
     for (int64_t query = start; query < length; query += other) {
       int64_t groups = 0;
       for (int64_t g = query; g < query + other; g += 16) groups += g + 16 > position && g < length ? 1 : 0;
       if (groups == 0) continue;
-      for (int product = 0; product < 2; ++product) {
-        add_own_rows(all, dtype, 1, columns);
-        add_products(all, dtype, 1, other / 16, columns);
-        add_products(all, dtype, 1, groups, own);
+      add_own_rows(all, dtype, blocks(), columns);
+      add_products(all, dtype, blocks(), other / 16, columns);
+      for (int64_t taken = 0; taken < (narrow() ? groups : 1); ++taken) {
+        add_own_rows(all, dtype, blocks(), columns);
+        add_products(all, dtype, blocks(), step / 16, columns);
       }
+      for (int sum = 0; sum < 2; ++sum) add_products(all, dtype, blocks(), groups, own);
     }
   }
   Requested whole;
@@ -98,21 +107,21 @@ Requested AttentionRequests::key_gradients(int64_t length, int64_t begin) const 
 
 // A tile of queries and their gradients, and the keys and values that they see: three products.
 Requested AttentionRequests::query_gradients(int64_t length, int64_t begin) const {
-  const int64_t warps = row_bytes() <= 512 ? 4 : 1, other = other_rows();
-  const int64_t own = std::min<int64_t>(columns, 128), parts = columns / own;
-  const int64_t rows = std::min(warps * kRowBlock, length - begin), end = begin + rows;
+  const int64_t warps = this->warps(1), other = other_rows();
+  const int64_t own = std::min<int64_t>(columns, 128), parts = columns / own, mine = blocks() * kRowBlock;
+  const int64_t rows = std::min(warps * mine, length - begin), end = begin + rows;
   const int64_t tiles = up(end, other), fetched = std::min(tiles * other, length);
   Requested all{.bytes = static_cast<double>(element() * (2 * rows * columns + 2 * fetched * columns + rows * own)),
                 .waits_with_copies_in_flight = warps * (tiles - 1)};
-  for (int64_t position = begin; position < end; position += kRowBlock) {
-    const int64_t seen = std::min(length, position + kRowBlock);
-    all.bytes += static_cast<double>(up(seen, other) * kRowBlock * kDropoutNumbers);  // asked for at each tile
+  for (int64_t position = begin; position < end; position += mine) {
+    const int64_t seen = std::min(length, position + mine);
+    all.bytes += static_cast<double>(up(seen, other) * mine * kDropoutNumbers);  // asked for at each tile
     for (int64_t key = 0; key < seen; key += other) {
       for (int product = 0; product < 2; ++product) {
-        add_own_rows(all, dtype, 1, columns);
-        add_products(all, dtype, 1, other / 16, columns);
+        add_own_rows(all, dtype, blocks(), columns);
+        add_products(all, dtype, blocks(), other / 16, columns);
       }
-      add_products(all, dtype, 1, up(std::min(seen - key, other), 16), own);
+      add_products(all, dtype, blocks(), up(std::min(seen - key, other), 16), own);
     }
   }
   Requested whole;
@@ -122,7 +131,7 @@ Requested AttentionRequests::query_gradients(int64_t length, int64_t begin) cons
 
 Requested AttentionRequests::forward() const {
   Requested all;
-  const int64_t rows = (row_bytes() <= 512 ? 4 : 2) * kRowBlock * (dtype == DType::BF16 && columns <= 64 ? 2 : 1);
+  const int64_t rows = warps(2) * blocks() * kRowBlock;
   for (int64_t head = 0; head < heads; ++head) {
     for (const int64_t length : lengths) {
       for (int64_t begin = 0; begin < length; begin += rows) all += forward_tile(length, begin);
@@ -133,7 +142,7 @@ Requested AttentionRequests::forward() const {
 
 Requested AttentionRequests::backward() const {
   Requested all;
-  const int64_t rows = (row_bytes() <= 512 ? 4 : 1) * kRowBlock;
+  const int64_t rows = warps(1) * blocks() * kRowBlock;
   for (int64_t head = 0; head < heads; ++head) {
     for (const int64_t length : lengths) {
       all.bytes += static_cast<double>(length * (2 * row_bytes() + 4));  // row sums of dout * out
