@@ -89,6 +89,7 @@ void set_fixed_specials(Warp& w, const Launch& launch, size_t warps) {
   set_special_by_lane(w, Special::LaneMaskGe, [](uint32_t l) { return ~((1u << l) - 1); });
   set_special(w, Special::DynamicShared, uint32_t(launch.dynamic_shared_bytes));
   set_special(w, Special::TotalShared, uint32_t(launch.kernel->shared_bytes + launch.dynamic_shared_bytes));
+  set_special(w, Special::Environment0, launch.environment);
 }
 
 // One launch: its block, which is reused for every block of the grid, and the schedule.

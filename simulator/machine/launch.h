@@ -24,6 +24,7 @@ struct Launch {
   std::vector<std::byte> parameters;  // Kernel::parameter_bytes bytes, each parameter at its offset
   size_t dynamic_shared_bytes = 0;
   int device = 0;
+  uint32_t environment = 0;  // %envreg0, whose value is the driver's
   OpId op = kBeforeAll;
 };
 

@@ -51,6 +51,7 @@ enum class Special {
   LaneMaskGt,
   DynamicShared,
   TotalShared,
+  Environment0,
   Count
 };
 constexpr uint32_t place_of(Special special) { return uint32_t(special) * uint32_t(kLanes) * 4; }

@@ -14,14 +14,14 @@ namespace {
 constexpr size_t kRegisterAlignment = 64;  // the alignment of the widest vectors of processors
 
 constexpr std::array<std::string_view, size_t(Special::Count)> kSpecials = {
-    "%tid.x",          "%tid.y",       "%tid.z",
-    "%ntid.x",         "%ntid.y",      "%ntid.z",
-    "%ctaid.x",        "%ctaid.y",     "%ctaid.z",
-    "%nctaid.x",       "%nctaid.y",    "%nctaid.z",
-    "%laneid",         "%warpid",      "%nwarpid",
-    "%lanemask_eq",    "%lanemask_le", "%lanemask_lt",
-    "%lanemask_ge",    "%lanemask_gt", "%dynamic_smem_size",
-    "%total_smem_size"};
+    "%tid.x",           "%tid.y",       "%tid.z",
+    "%ntid.x",          "%ntid.y",      "%ntid.z",
+    "%ctaid.x",         "%ctaid.y",     "%ctaid.z",
+    "%nctaid.x",        "%nctaid.y",    "%nctaid.z",
+    "%laneid",          "%warpid",      "%nwarpid",
+    "%lanemask_eq",     "%lanemask_le", "%lanemask_lt",
+    "%lanemask_ge",     "%lanemask_gt", "%dynamic_smem_size",
+    "%total_smem_size", "%envreg0"};
 
 size_t slot_bytes(int width) { return width == Operand::kPredicate ? sizeof(uint32_t) : size_t(width) * kLanes; }
 

@@ -113,7 +113,8 @@ Status launch(Simulator& all, const void* function, Dim grid, Dim block, void** 
               .block = block,
               .parameters = packed(*kernel, arguments),
               .dynamic_shared_bytes = shared_bytes,
-              .device = stream.device};
+              .device = stream.device,
+              .environment = all.settings.environment};
   all.enqueue(
       stream, "launch of " + readable_name(kernel->name),
       [&all, fails, what = std::move(what)](OpId op) {

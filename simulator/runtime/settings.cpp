@@ -59,6 +59,7 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"REPORTS", nullptr},
     {"COUNTS", [](Settings& s, std::string_view text) { s.counts = text; }},
     {"RESULTS", [](Settings& s, std::string_view text) { s.results = text; }},
+    {"ENVREG0", [](Settings& s, std::string_view text) { s.environment = static_cast<uint32_t>(number(text)); }},
     {"PATIENCE", [](Settings& s, std::string_view text) { s.patience = number(text); }},
     {"TIMES", nullptr},
     {"REFUSALS", nullptr},

@@ -37,6 +37,7 @@ struct Settings {
   // Faults of the process' n-th collective, when its device reaches it: FAIL_COLLECTIVE: it never ends, and is an
   // asynchronous error of its communicator; STOP_COLLECTIVE: the process gets SIGSTOP; KILL_COLLECTIVE: SIGKILL.
   uint64_t fail_collective = 0, stop_collective = 0, kill_collective = 0;
+  uint32_t environment = 0;  // WEFT_CUDA_DEVICE_ENVREG0: what every thread reads from %envreg0
   std::string counts;  // WEFT_CUDA_DEVICE_COUNTS: the file for the cost of each kernel, written at exit; empty: none
   Contraction contraction;  // WEFT_CUDA_DEVICE_CONTRACTION: "all", or a number that draws
   CudnnRefusals cudnn;      // WEFT_CUDA_DEVICE_CUDNN: a stage, or a number that draws one for each graph

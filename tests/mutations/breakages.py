@@ -8,16 +8,18 @@
     breakages.py SCRATCH --record FILE
     breakages.py SCRATCH --list
 
-A breakage leaves a statement out, negates a condition, drops a throw, or swaps two neighbouring calls; in scripts of
-shell, the first two. All of them are in one copy, each behind a switch that the environment variable WEFT_BREAK sets
-when a test begins: one build serves them all. Those that do not compile are taken back. Each test runs once unbroken;
-then, for each breakage, that of its own room and the others after it, until one fails, or takes longer than S times as
-long as it may. A test is a program, such as base_test, or one of CTest, such as slurm.train_test (with --jobs 1).
-SCRATCH keeps the copy of the last commit and breakages.json, which is written after every breakage: the same command
-resumes. --list prints the breakages that would be made. --survivors runs the tests of CTest that REGEX names, such as
-those on ranks, for each breakage that no test has noticed; it builds all programs before, or those of --targets. --again
-moves the copy to the commit that is the last one now, whose tests may be new, and judges again what survived. --record
-writes how many were noticed in each file, and what survived; reasons for that, once written there by hand, stay.
+A breakage leaves a statement out, negates a condition, drops a throw, ends a loop one too early, or swaps two
+neighbouring calls; in scripts of shell, the first two. All of them are in one copy, each behind a switch that the
+environment variable WEFT_BREAK sets when a test begins: one build serves them all. Those that do not compile are taken
+back. Each test runs once unbroken; then, for each breakage, that of its own room and the others after it, until one
+fails, or takes longer than S times as long as it may. A test is a program, such as base_test, or one of CTest, such as
+slurm.train_test (with --jobs 1). Where folders have code for CUDA devices, the copy is built for the simulated device,
+and a program runs those of its cases that run there. SCRATCH keeps the copy of the last commit and breakages.json, which
+is written after every breakage: the same command resumes. --list prints the breakages that would be made. --survivors
+runs the tests of CTest that REGEX names, such as those on ranks, for each breakage that no test has noticed; it builds
+all programs before, or those of --targets. --again moves the copy to the commit that is the last one now, whose tests
+may be new, and judges again what survived. --record writes how many were noticed in each file, and what survived;
+reasons for that, once written there by hand, stay.
 
 The patches beside this program break promises that somebody has written down; these breakages ask what nobody has
 thought of, so most of those that no test notices are to be read, and some change nothing that matters.
@@ -35,10 +37,10 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 from drawn import draw, moved, numbered
+from programs import on_the_device, whole
 from record import keep_record, report
 
 FOLDERS = ("base/files.cpp", "base/files", "base/direct_file.cpp", "checkpoint", "parallel", "trainer")
@@ -46,17 +48,45 @@ TESTS = ("base_test", "checkpoint_test", "parallel_test", "parity_test", "traine
 REACH = 4  # lines below a breakage in which the compiler may report it
 BUILDS = 8  # builds, each without the breakages that did not compile in the one before
 
-# A function-local static: no program has a global of this.
+# A function-local static: no program has a global of this. Kernels read the number from a register that PTX leaves to the
+# driver, and that the simulated device has by its setting WEFT_CUDA_DEVICE_ENVREG0.
 SWITCH = """#pragma once
 #include <cstdlib>
+#ifdef __CUDACC__
+__host__ __device__
+#endif
 inline bool weft_break(int number) {
+#ifdef __CUDA_ARCH__
+  int active;
+  asm("mov.u32 %0, %%envreg0;" : "=r"(active));
+#else
   static const int active = [] {
     const char* text = std::getenv("WEFT_BREAK");
     return text ? std::atoi(text) : 0;
   }();
+#endif
   return active == number;
 }
 """
+
+
+def on_devices(breakages):
+    """Whether some are in code for devices, whose copy is built for the simulated one alone, and tested there."""
+    return any(re.search(r"\.cuh?$|/cuda/|/nccl/", one["file"]) for one in breakages)
+
+
+def configure(tree, breakages):
+    """Configures the copy, with the switch in front of every source if one is in C++."""
+    (tree.parent / "weft_break.h").write_text(SWITCH)
+    settings = ["-DWEFT_CUDA=OFF"]
+    flags = f"-include {tree.parent}/weft_break.h" if any(re.search(r"\.(cpp|cuh?)$", one["file"]) for one in breakages) else ""
+    if on_devices(breakages):
+        wheels = pathlib.Path(__file__).resolve().parents[2] / "build/wheels"  # cuDNN's headers, if weft's tests have them
+        settings = [f"-DWEFT_CUDNN_FRONTEND={wheels}/include"] if wheels.exists() else []
+        settings += ["-DWEFT_CUDA=ON", "-DWEFT_CUDA_ARCHITECTURES=80-virtual", f"-DCMAKE_CUDA_FLAGS={flags}"]
+    subprocess.run(["cmake", "--preset", "cpu", *settings, f"-DCMAKE_CXX_FLAGS={flags}"],
+                   cwd=tree, stdout=subprocess.DEVNULL, check=True)
+
 
 def write(root, tree, breakages):
     """Writes the broken sources, where they differ from those of the last build."""
@@ -77,14 +107,14 @@ def build(original, tree, breakages, tests):
     """Builds the tests; breakages in lines that the compiler refuses are taken back."""
     for _ in range(BUILDS):
         write(original, tree, breakages)
-        targets = [test for test in tests if "." not in test] or ["weft"]
+        targets = [test for test in tests if not ctest(test)] or ["weft"]
         done = subprocess.run(["cmake", "--build", "build/cpu", "--target", *targets, "--", "-k", "0"], cwd=tree, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         if done.returncode == 0:
             return
         (tree.parent / "build.log").write_text(done.stdout)
         refused = collections.defaultdict(list)
-        for path, line in re.findall(r"^(\S+?):(\d+):\d+: (?:fatal )?error:", done.stdout, re.MULTILINE):
+        for path, line in re.findall(r"^(\S+?)[:(](\d+)(?::\d+|\)): (?:fatal )?error:", done.stdout, re.MULTILINE):
             refused[os.path.relpath((tree / "build/cpu" / path).resolve(), tree)].append(int(line))
         # A function that ends without a value is reported where it ends.
         bad = [one for one in breakages if "verdict" not in one and
@@ -107,30 +137,43 @@ def first_failure(tree, regex, number):
     return failed[1] if failed else None
 
 
-def run(tree, test, number, seconds):
-    """Whether the test passes while the breakage is active: a test of CTest, which has a dot, or a test program, which
-    gets `seconds`. What a program leaves is removed."""
-    if "." in test:
+def ctest(name):
+    return "." in name
+
+
+def passes(tree, test, number, seconds):
+    """Whether the test passes while the breakage is active: a test of CTest, or a program, which gets `seconds`."""
+    if isinstance(test, str):
         return first_failure(tree, f"^{re.escape(test)}$", number) is None
-    binary = next(path for path in (tree / "build/cpu/tests").rglob(test) if path.is_file())
-    with tempfile.TemporaryDirectory(dir=tree.parent) as folder, \
-            open(tree.parent / f"test-{number}.log", "w", encoding="utf-8") as log:
-        environment = dict(os.environ, WEFT_BREAK=str(number), OMP_NUM_THREADS="1", TMPDIR=folder, TEST_TMPDIR=folder)
-        program = subprocess.Popen([binary, "--gtest_brief=1", "--gtest_fail_fast"], cwd=binary.parent, env=environment,
-                                   stdout=log, stderr=log, start_new_session=True)
-        try:
-            return program.wait(timeout=seconds) == 0
-        except subprocess.TimeoutExpired:
-            os.killpg(program.pid, 9)
-            program.wait()
-            return False
+    return test.passes(tree.parent, number, seconds)
 
 
-def judge(tree, limits, one):
-    """Sets the verdict of a breakage."""
-    tests = sorted(limits, key=lambda test: not one["file"].startswith(test.removesuffix("_test")))
-    caught = next((test for test in tests if not run(tree, test, one["number"], limits[test])), None)
+def judge(tree, tests, one):
+    """Sets the verdict of a breakage. Cases that are named after its file come before all others."""
+    for test, seconds in tests:
+        near = () if isinstance(test, str) else test.near(one["file"])
+        if near and not test.passes(tree.parent, one["number"], seconds, near):
+            one["verdict"] = f"caught by {test.name}"
+            return
+    own = sorted(tests, key=lambda entry: not one["file"].startswith(name_of(entry[0]).removesuffix("_test")))
+    caught = next((name_of(test) for test, seconds in own if not passes(tree, test, one["number"], seconds)), None)
     one["verdict"] = f"caught by {caught}" if caught else "survived"
+
+
+def name_of(test):
+    return test if isinstance(test, str) else test.name
+
+
+def with_limits(tree, names, device, times):
+    """The tests, each with the seconds that it may take: so many times what it takes unbroken."""
+    build, tests = tree / "build/cpu", []
+    for name in names:
+        test = name if ctest(name) else on_the_device(build, name) if device else whole(build, name)
+        began = time.monotonic()
+        if not passes(tree, test, 0, 3600):
+            sys.exit(f"{name} does not pass unbroken: {tree.parent}/test-0.log")
+        tests.append((test, 10 + times * (time.monotonic() - began)))
+    return tests
 
 
 def tell_and_keep(one, breakages, kept):
@@ -138,10 +181,10 @@ def tell_and_keep(one, breakages, kept):
     kept.write_text(json.dumps(breakages, indent=1))
 
 
-def judge_all(tree, limits, breakages, jobs, kept):
+def judge_all(tree, tests, breakages, jobs, kept):
     """Judges the breakages that have no verdict, `jobs` at a time, and keeps the verdicts in a file."""
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        under_way = {pool.submit(judge, tree, limits, one): one for one in breakages if "verdict" not in one}
+        under_way = {pool.submit(judge, tree, tests, one): one for one in breakages if "verdict" not in one}
         for done in concurrent.futures.as_completed(under_way):
             done.result()
             tell_and_keep(under_way[done], breakages, kept)
@@ -241,10 +284,7 @@ def main():
         for copy in (original, tree):
             copy_commit(root, copy)
         breakages = draw(original, asked.folders, asked.count, asked.seed)
-        (scratch / "weft_break.h").write_text(SWITCH)
-        flags = f"-include {scratch}/weft_break.h" if any(one["file"].endswith(".cpp") for one in breakages) else ""
-        subprocess.run(["cmake", "--preset", "cpu", "-DWEFT_CUDA=OFF", f"-DCMAKE_CXX_FLAGS={flags}"],
-                       cwd=tree, stdout=subprocess.DEVNULL, check=True)
+        configure(tree, breakages)
     if asked.again:
         move_on(root, scratch, breakages)
     if asked.record:
@@ -254,13 +294,8 @@ def main():
         return report(breakages)
     build(original, tree, breakages, asked.tests)
     kept.write_text(json.dumps(breakages, indent=1))
-    limits = {}
-    for test in asked.tests:
-        began = time.monotonic()
-        if not run(tree, test, 0, 3600):
-            sys.exit(f"{test} does not pass unbroken: {scratch}/test-0.log")
-        limits[test] = 10 + asked.seconds * (time.monotonic() - began)
-    judge_all(tree, limits, breakages, asked.jobs, kept)
+    tests = with_limits(tree, asked.tests, on_devices(breakages), asked.seconds)
+    judge_all(tree, tests, breakages, asked.jobs, kept)
     report(breakages)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws breakages from sources: the edits that leave out, negate, swap or do not throw what a line says."""
+"""Draws breakages from sources: the edits that leave out, negate, swap, shorten or do not throw what a line says."""
 
 import difflib
 import random
@@ -15,6 +15,10 @@ STATEMENT = re.compile(r"(\+\+|--)?[\w:.>()\[\]*-]+(\s(=|[-+*/%|&^]=|<<=|>>=)\s.
 NO_SHELL_STATEMENT = re.compile(r"$|#|\w+=\$\?|(exit|return)$|[{}]|(if|then|elif|else|fi|for|while|until|do|done|case|esac|local)\b|\w+\(\)|.*(\\|[{|&(])$")
 SHELL_COMMENT = re.compile(r"\s+#\s.*")
 CONDITION = re.compile(r"(\s*(?:\} else )?if )\((.*)\) (\{|throw .*;|throw_\w+\(.*\);|return.*;|continue;|break;|[\w:.>-]+\(.*\);)")
+
+
+CHOICE = re.compile(r"(\s*(?:return|(?:const )?[\w:]+(?: [\w:]+)? =|[\w:.>\[\]-]+ [-+*/]?=) )([^?]+?)( \? .*;)")
+LOOP = re.compile(r"(\s*for \([^;]*; )(\w+ < [^;?]+)(; .*)")
 
 
 def skeleton(text):
@@ -46,6 +50,8 @@ def is_statement(lines, i):
     text = lines[i].strip()
     if not lines[i].startswith("  ") or "//" in text or NO_STATEMENT.match(text) or not text.endswith(";"):
         return False
+    if text.endswith(("= default;", "= delete;")):
+        return False
     if not begins_anew(lines, i):
         return False
     bones = skeleton(text)
@@ -71,6 +77,10 @@ def candidates(text):
                                      i + 1: f"{indent}if (!weft_break(@)) {{ {following} }} else {{ {code} }}"}
         elif re.fullmatch(r"throw [^/]*;", code) and skeleton(code) and begins_anew(lines, i):
             yield "not thrown", i, {i: f"{indent}if (!weft_break(@)) {code}"}
+        if (loop := LOOP.fullmatch(line)) and skeleton(f"({loop[2]})") == "()":
+            yield "one less", i, {i: f"{loop[1]}weft_break(@) ? {loop[2]} - 1 : {loop[2]}{loop[3]}"}
+        if (choice := CHOICE.fullmatch(line)) and is_condition(choice[2]) and not line.strip().startswith("constexpr"):
+            yield "negated", i, {i: f"{choice[1]}(weft_break(@) != static_cast<bool>({choice[2]})){choice[3]}"}
         condition = CONDITION.fullmatch(re.sub(r"\s*//.*", "", line))
         if condition and is_condition(condition[2]):
             head, what, then = condition.groups()
@@ -111,7 +121,7 @@ def draw(root, folders, count, seed):
             name = str(file.relative_to(root))
             if name.endswith((".sh", ".sbatch")):
                 found += [(name, *rest) for rest in candidates_of_shell(file.read_text())]
-            elif name.endswith(".cpp") and "/nccl/" not in name:  # the copy is built without CUDA
+            elif name.endswith((".cpp", ".cu", ".cuh")) and not name.endswith("/without_nccl.cpp"):
                 found += [(name, *rest) for rest in candidates(file.read_text())]
     random.Random(seed).shuffle(found)
     taken, drawn = set(), []
