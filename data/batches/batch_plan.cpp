@@ -11,6 +11,7 @@
 #include "data/batches/batch_plan_pairs.h"
 #include "data/batches/batch_plan_slice.h"
 #include "data/batches/batch_plan_windows.h"
+#include "data/batches/padded_shape.h"
 #include "data/dataset/dataset.h"
 
 namespace weft {
@@ -98,12 +99,12 @@ int64_t left_out_of(const BatchPlan& evaluation, const Dataset& dataset, const E
 }
 
 std::string describe_plan(const BatchPlan& plan, int64_t dp_size, int64_t micro_batch_tokens,
-                          const std::function<void()>& beat) {
+                          const std::function<void()>& beat, Padding padding) {
   constexpr int64_t kLooked = 16;
   const int64_t steps = plan.steps_per_epoch(0);
   const int64_t looked = std::min(steps, kLooked);
   Spread sequences, targets, rank_sequences, micro_batches, tokens_of_micro;
-  int64_t planned = 0;
+  int64_t planned = 0, tokens_planned = 0, rows = 0;
   double busiest = 0;  // cost of the busiest rank over the mean, in the worst step
   for (int64_t i = 0; i < looked; ++i) {
     if (beat) beat();
@@ -111,6 +112,8 @@ std::string describe_plan(const BatchPlan& plan, int64_t dp_size, int64_t micro_
     sequences.add(static_cast<int64_t>(step.sequences.size()));
     targets.add(step.target_tokens());
     planned += static_cast<int64_t>(step.sequences.size());
+    tokens_planned += step.tokens();
+    std::vector<BatchShape> shapes;
     int64_t sum = 0, most = 0;
     for (const auto& slice : slice_all(step, dp_size)) {
       const auto micro = cut_micro_batches(step, slice, micro_batch_tokens);
@@ -119,13 +122,13 @@ std::string describe_plan(const BatchPlan& plan, int64_t dp_size, int64_t micro_
       int64_t cost = 0;
       for (int64_t place : slice) cost += sequence_cost(step.sequences[place]);
       for (const auto& part : micro) {
-        int64_t tokens = 0;
-        for (int64_t place : part) tokens += step.sequences[place].tokens();
-        tokens_of_micro.add(tokens);
+        shapes.push_back(shape_of(step, part));
+        tokens_of_micro.add(shapes.back().rows());
       }
       sum += cost;
       most = std::max(most, cost);
     }
+    if (padding == Padding::Buckets) rows += bucket_of(shapes, longest_sequence(step)).rows() * std::ssize(shapes);
     busiest = std::max(busiest, static_cast<double>(most) * static_cast<double>(dp_size) / static_cast<double>(sum));
   }
   std::string text = fmt::format("order: {}; {}, {} an epoch\n", plan.order_text(),
@@ -136,11 +139,14 @@ std::string describe_plan(const BatchPlan& plan, int64_t dp_size, int64_t micro_
                       dp_size == 1 ? "the rank" : fmt::format("each of {} ranks", dp_size),
                       rank_sequences.of("sequence", "sequences"), micro_batches.of("micro-batch", "micro-batches"),
                       tokens_of_micro.of("token", "tokens"), busiest);
+  const double share =
+      100 * (1 - static_cast<double>(tokens_planned) / static_cast<double>(std::max<int64_t>(rows, 1)));
+  const std::string padded = padding == Padding::None ? "none" : fmt::format("{:.1f} % of the rows", share);
   if (looked == steps) {
     const int64_t left_out = plan.sequences_per_epoch() - planned;
-    text += fmt::format("left out of an epoch: {}; padding: none\n", counted(left_out, "sequence"));
+    text += fmt::format("left out of an epoch: {}; padding: {}\n", counted(left_out, "sequence"), padded);
   } else {
-    text += fmt::format("(figures of {} of epoch 0); padding: none\n", counted(looked, "step"));
+    text += fmt::format("(figures of {} of epoch 0); padding: {}\n", counted(looked, "step"), padded);
   }
   return text;
 }

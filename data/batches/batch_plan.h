@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "data/batches/batch.h"
 #include "data/batches/batch_config.h"
 
 namespace weft {
@@ -84,7 +85,7 @@ int64_t left_out_of(const BatchPlan& evaluation, const Dataset& dataset, const E
 // and the sequences that are left out. Figures over steps come from at most 16 steps of epoch 0; `beat` is called
 // before each step. With thousands of replicas a step takes tens of milliseconds.
 std::string describe_plan(const BatchPlan& plan, int64_t dp_size, int64_t micro_batch_tokens,
-                          const std::function<void()>& beat = {});
+                          const std::function<void()>& beat = {}, Padding padding = Padding::None);
 
 constexpr int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/process/new_thread.h"
 #include "data/batches/batch_plan_slice.h"
+#include "data/batches/padded_shape.h"
 #include "data/dataset/dataset.h"
 
 namespace weft {
@@ -117,22 +118,47 @@ std::shared_ptr<const SequenceReader> make_reader(std::shared_ptr<const Dataset>
 
 namespace {
 
-uint64_t shape_of(const PlannedStep& step) {
+template <class T>
+uint64_t hash_of(const std::vector<T>& values) {
+  return hash64({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)});
+}
+
+uint64_t hash_of_lengths(const PlannedStep& step) {
   std::vector<int32_t> lengths;
   lengths.reserve(2 * step.sequences.size());
   for (const PlannedSequence& s : step.sequences) lengths.insert(lengths.end(), {s.source_tokens, s.input_tokens});
-  return hash64({reinterpret_cast<const char*>(lengths.data()), lengths.size() * sizeof(int32_t)});
+  return hash_of(lengths);
+}
+
+// Every rank computes the shapes of all ranks' micro-batches: collectives, and graphs of them, need them to be the
+// same.
+void pad(const PlannedStep& step, const std::vector<std::vector<int64_t>>& slices, int64_t micro_batch_tokens,
+         StepBatches& batches) {
+  std::vector<BatchShape> shapes;
+  std::vector<int64_t> key;
+  for (const auto& slice : slices) {
+    const auto parts = cut_micro_batches(step, slice, micro_batch_tokens);
+    key.push_back(std::ssize(parts));
+    for (const auto& places : parts) shapes.push_back(shape_of(step, places));
+  }
+  const int64_t longest = longest_sequence(step);
+  const BatchShape bucket = bucket_of(shapes, longest);
+  key.insert(key.end(), {bucket.sequences, bucket.source_rows, bucket.input_rows});
+  batches.bucket = bucket;
+  batches.shape = hash_of(key);
+  batches.padding_rows = bucket.rows() * std::ssize(shapes) - step.tokens();
+  for (MicroBatch& micro : batches.micro) pad_to(bucket, longest, micro);
 }
 
 }  // namespace
 
 StepBatches read_step(const PlannedStep& step, const SequenceReader& reader, int64_t dp_rank, int64_t dp_size,
-                      int64_t micro_batch_tokens) {
+                      int64_t micro_batch_tokens, Padding padding) {
   StepBatches result{.epoch = step.epoch,
                      .step_in_epoch = step.step_in_epoch,
                      .step_target_tokens = step.target_tokens(),
                      .step_sequences = static_cast<int64_t>(step.sequences.size()),
-                     .shape = shape_of(step)};
+                     .shape = hash_of_lengths(step)};
   require<InternalError>(dp_rank >= 0 && dp_rank < dp_size, "read_step: rank {} of {}", dp_rank, dp_size);
   const auto slices = slice_all(step, dp_size);
   for (const auto& slice : slices) {
@@ -141,6 +167,7 @@ StepBatches read_step(const PlannedStep& step, const SequenceReader& reader, int
   for (const auto& places : cut_micro_batches(step, slices[dp_rank], micro_batch_tokens)) {
     result.micro.push_back(read_micro_batch(step, places, reader));
   }
+  if (padding == Padding::Buckets && !reader.cut_before()) pad(step, slices, micro_batch_tokens, result);
   return result;
 }
 
@@ -172,7 +199,7 @@ void Loader::run(Position position) {
     while ((!options_.end_epoch || position.epoch < *options_.end_epoch) && wait_for_room()) {
       const auto began = std::chrono::steady_clock::now();
       StepBatches step = read_step(options_.plan->step(position.epoch, position.step), *options_.reader,
-                                   options_.dp_rank, options_.dp_size, options_.micro_batch_tokens);
+                                   options_.dp_rank, options_.dp_size, options_.micro_batch_tokens, options_.padding);
       position = options_.plan->after(position);
       if (options_.was_read) options_.was_read(began);
       {

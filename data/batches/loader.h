@@ -40,9 +40,9 @@ std::shared_ptr<const SequenceReader> make_reader(std::shared_ptr<const Dataset>
                                                   const ReadOptions& options = {});
 
 // The micro-batches of one rank for one step, read now: input i is token i of the target, target i is token i + 1. A
-// sequence that is cut becomes several, with the same inputs and targets.
+// sequence that is cut becomes several, with the same inputs and targets. Steps whose sequences are cut are not padded.
 StepBatches read_step(const PlannedStep& step, const SequenceReader& reader, int64_t dp_rank, int64_t dp_size,
-                      int64_t micro_batch_tokens);
+                      int64_t micro_batch_tokens, Padding padding = Padding::None);
 
 struct LoaderOptions {
   std::shared_ptr<const BatchPlan> plan;
@@ -50,6 +50,7 @@ struct LoaderOptions {
   int64_t dp_rank = 0;
   int64_t dp_size = 1;
   int64_t micro_batch_tokens = 0;
+  Padding padding = Padding::None;
   Position start;                    // position of the first step; step == steps_per_epoch: the next epoch's first
   std::optional<int64_t> end_epoch;  // the first epoch that is not loaded; none: without end
   int64_t steps_ahead = 3;           // steps read before next() needs them, at least 1
