@@ -36,7 +36,7 @@ class Bench {
         mesh_(mesh),
         options_(options),
         setup_(context, mesh, job, data.vocabularies),
-        loader_(make_loader(job, mesh, data.plan, data.reader)),
+        loader_(make_loader(job, mesh, context, data.plan, data.reader)),
         seed_(job.seed) {
     setup_.parameters().initialise(static_cast<uint64_t>(job.seed));
   }

@@ -78,11 +78,9 @@ void check_products(const JobConfig& job, Problems& problems) {
 }
 
 void check_graphs(const JobConfig& job, Problems& problems) {
-  if (!job.train.graphs) return;
+  if (job.train.graphs != GraphChoice::On) return;
   problems.add_if(job.device == DeviceChoice::Cpu,
                   "train.graphs: CUDA graphs need a CUDA device; set it to false, or device to cuda");
-  problems.add_if(job.is_translation() || job.data.is_pairs(),
-                  "train.graphs: a graph has fixed shapes, and those of pairs change with every step; set it to false");
   problems.add_if(
       job.data.document_mask,
       "train.graphs: a graph has fixed shapes, and data.document_mask cuts the windows of each step differently; "

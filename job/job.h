@@ -78,6 +78,8 @@ struct JobConfig {
 
   fs::path run_directory() const { return run_dir.empty() ? fs::path("runs") / name : fs::path(run_dir); }
   bool is_translation() const { return task == Task::Translation; }
+  // Whether steps have shapes that occur again, as CUDA graphs need them. Those of pairs have, once they are padded.
+  bool repeats_shapes() const { return !data.document_mask; }
   TextJob text() const { return {.data = data, .tokenizer = tokenizer, .target_tokenizer = target_tokenizer}; }
 };
 

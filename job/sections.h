@@ -33,6 +33,13 @@ struct EnumNames<Precision> {
       std::to_array<std::pair<std::string_view, Precision>>({{"fp32", Precision::Fp32}, {"bf16", Precision::Bf16}});
 };
 
+// Whether steps are launched as CUDA graphs. Auto: on a CUDA device, if the steps have shapes that occur again.
+enum class GraphChoice : uint8_t { Auto, On, Off };
+template <>
+struct EnumNames<GraphChoice> {
+  static constexpr auto kNames = enum_names<GraphChoice>("auto", "true", "false");
+};
+
 // What a run does after too many steps in a row that were not finite.
 enum class OnDivergence : uint8_t { Stop, RollBack };
 template <>
@@ -75,7 +82,7 @@ struct TrainConfig {
   AlgorithmChoice algorithms = AlgorithmChoice::Measured;
   std::string algorithms_file;
   AttentionChoice attention = AttentionChoice::Auto;
-  bool graphs = false;
+  GraphChoice graphs = GraphChoice::Auto;
   int64_t output_chunk_mib = 0;
   Recompute recompute = Recompute::None;
   SpikesConfig spikes;
@@ -127,10 +134,11 @@ struct TrainConfig {
         "length and no dropout, otherwise own; auto: the faster as measured, cudnn on devices from sm_90 on if the "
         "library is there, own on older ones (docs/determinism.md).",
         Affects::Nothing);
-    v.field("graphs", graphs,
-            "On CUDA devices, for steps of windows: forward and backward of a step, and the update, are captured into "
-            "CUDA graphs and launched by one call each. Same results (docs/determinism.md).",
-            Affects::Nothing);
+    v.field(
+        "graphs", graphs,
+        "On CUDA devices, forward and backward of a step, and the update, are captured into CUDA graphs and launched "
+        "by one call each: true, false, or auto, wherever they can be. Same results (docs/determinism.md).",
+        Affects::Nothing);
     v.field(
         "output_chunk_mib", output_chunk_mib,
         "MiB of the output layer's logits that are in memory at once, which also decides the order of sums; 0 means "

@@ -105,7 +105,7 @@ StepPlan plan_step(const JobConfig& job, const MeshLayout& layout, const Planned
                 .parameters = parameters.global_elements(),
                 .optimizer_bytes = setup.optimizer_bytes(),
                 .attention = job.train.attention,
-                .graphs = job.train.graphs};
+                .graphs = setup.step().launches_graphs()};
   const bool own_masters = parameters.master().data.storage() != parameters.flat_value().storage();
   plan.weight_bytes = parameters.flat_value().bytes() + (own_masters ? parameters.master().data.bytes() : 0);
   plan.gathers_weights = parameters.layout().sharded();
@@ -117,14 +117,15 @@ StepPlan plan_step(const JobConfig& job, const MeshLayout& layout, const Planned
   plan.snapshot_bytes = largest_part_bytes(parameters, setup.checkpoint_buffers());
 
   const auto batches = planned_batches(job);
-  const PlannedStep largest = batches->step(0, batches->largest_step(0));
-  const StepBatches mine = read_step(largest, AnyTokens(), 0, layout.dp, job.batch.micro_batch_tokens);
+  const auto read = [&](const PlannedStep& step) {
+    return read_step(step, AnyTokens(), 0, layout.dp, job.batch.micro_batch_tokens, padding_of(job, context));
+  };
+  const StepBatches mine = read(batches->step(0, batches->largest_step(0)));
   context.ledger().clear();
   context.ledger().keep_parts(true);
   StepState state;
   int64_t updates = 0;
   const StepReport report = setup.step().run(mine, state, updates, 0, {}, &mine);
-  plan.peak_bytes = context.memory().use().peak;
   plan.activation_bytes = report.activation_bytes;
   plan.target_tokens = report.outcome.target_tokens;
   plan.micro_batches = static_cast<int64_t>(mine.micro.size());
@@ -138,6 +139,17 @@ StepPlan plan_step(const JobConfig& job, const MeshLayout& layout, const Planned
   }
   plan.model_flops =
       model_flops(job, plan.parameters, plan.target_tokens, counted_products(context.ledger()) * layout.ranks()).flops;
+  // Graphs keep the memory of the steps that they replay, so a step of another shape needs its own beside it.
+  if (setup.step().launches_graphs()) {
+    setup.step().run(mine, state, updates, 0, {}, &mine);
+    const StepBatches last = read(batches->step(0, batches->steps_per_epoch(0) - 1));
+    if (job.data.is_pairs()) {
+      setup.step().probe_largest_step(mine);
+    } else if (last.shape != mine.shape) {
+      setup.step().probe_largest_step(last);
+    }
+  }
+  plan.peak_bytes = context.memory().use().peak;
   return plan;
 }
 

@@ -32,7 +32,7 @@ struct StepPlan {
   int64_t micro_batches = 0;    // on this rank
   bool gathers_weights = true;  // what replicas gather are weights, not sums of gradients
   AttentionChoice attention = AttentionChoice::Auto;
-  bool graphs = false;  // the job asks for them
+  bool graphs = false;  // steps are launched as CUDA graphs
   struct Traffic {
     int64_t calls = 0;
     double bytes = 0;  // sent by this rank, by the formulas of docs/layouts.md

@@ -96,8 +96,9 @@ void Trainer::begin(const ResumeChoice& choice) {
     note_beginning(beginning);
   }
   if (mesh_.world().rank() == 0) {
-    log_info("{}", describe_plan(*data_.plan, mesh_.dp().size(), job_.batch.micro_batch_tokens,
-                                 [this] { mesh_.heartbeat().beat(); }));
+    log_info("{}", describe_plan(
+                       *data_.plan, mesh_.dp().size(), job_.batch.micro_batch_tokens,
+                       [this] { mesh_.heartbeat().beat(); }, padding_of(job_, setup_.context())));
     const auto sources = source_reports(*data_.train, *data_.plan, state_.position);
     if (!sources.empty()) log_info("{}", describe_sources(sources, data_.train->header().kind));
   }
@@ -228,7 +229,7 @@ std::optional<StepBatches> Trainer::next_of(Loader& loader) {
 }
 
 bool Trainer::run_steps(const StepObserver& after_step) {
-  Loader loader = make_loader(job_, mesh_, data_.plan, data_.reader, state_.position, &setup_.context().trace());
+  Loader loader = make_loader(job_, mesh_, setup_.context(), data_.plan, data_.reader, state_.position);
   try {
     return run_steps_of(loader, after_step);
   } catch (const DivergenceError&) {

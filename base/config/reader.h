@@ -104,8 +104,9 @@ class ConfigReader {
   template <NamedEnum E>
   void read(const ConfigValue& value, const std::string& path, const Range&, E& into) {
     std::vector<std::string> choices;
+    const std::string text = name_of_scalar(value);
     for (const auto& [name, choice] : EnumNames<E>::kNames) {
-      if (value.text == name) {
+      if (text == name) {
         into = choice;
         return;
       }

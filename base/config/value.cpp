@@ -121,6 +121,11 @@ ConfigValue::Kind plain_scalar_kind(std::string_view text) {
   return Kind::Text;
 }
 
+std::string name_of_scalar(const ConfigValue& value) {
+  if (value.kind != ConfigValue::Kind::Boolean) return value.text;
+  return value.text[0] == 't' || value.text[0] == 'T' ? "true" : "false";
+}
+
 bool scalar_to_integer(std::string_view text, int64_t& value) {
   int base = 10;
   if (has_base_prefix(text)) {

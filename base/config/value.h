@@ -40,6 +40,9 @@ struct ConfigEntry {
   ConfigValue value;
 };
 
+// The text of a scalar, booleans written as true and false.
+std::string name_of_scalar(const ConfigValue& value);
+
 // The kind of a plain (unquoted) YAML scalar by the core schema of YAML 1.2: `yes` is text, `1e-3` a number, `3` an
 // integer, `3.0` a number, `0x1f` an integer, the empty scalar and `~` null.
 ConfigValue::Kind plain_scalar_kind(std::string_view text);

@@ -119,7 +119,8 @@ ConfigValue scalar_value(const std::string& value) { return {.kind = Kind::Text,
 ConfigValue scalar_value(Duration value) { return {.kind = Kind::Text, .text = duration_text(value)}; }
 
 ConfigValue scalar_of_name(std::string_view name) {
-  return {.kind = plain_scalar_kind(name) == Kind::Integer ? Kind::Integer : Kind::Text, .text = std::string(name)};
+  const Kind kind = plain_scalar_kind(name);
+  return {.kind = kind == Kind::Integer || kind == Kind::Boolean ? kind : Kind::Text, .text = std::string(name)};
 }
 
 ConfigValue scalar_value(double value) {

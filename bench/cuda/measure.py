@@ -18,7 +18,7 @@ from translation import measure_translation
 # Windows of 1,024 tokens a step, and tokens of a micro-batch, that fit in 80 GB.
 SIZES = {"gpt2-124m": (32, 32768), "gpt2-350m": (64, 16384), "gpt2-774m": (32, 16384), "gpt2-1558m": (32, 8192)}
 # What else the first of the models is measured with.
-VARIANTS = {"own attention": ["train.attention=own"], "graphs": ["train.graphs=true"]}
+VARIANTS = {"own attention": ["train.attention=own"], "no graphs": ["train.graphs=false"]}
 SANITIZED = "*ResidualNorm*:*CrossEntropy*:*Attention*:*Embed*"
 
 
@@ -45,7 +45,7 @@ def parse(arguments):
     p.add_argument("--peer-models", default="gpt2-124m", help="comma-separated (%(default)s)")
     p.add_argument("--llmc", help="llm.c's train_gpt2cu, as bench/README.md builds it, to be measured with GPT-2 124M")
     p.add_argument("--skip", default="", help="parts or stages, comma-separated: smoke, same bits, tests, sanitizer, "
-                                              "peers, a model by its name, a model and a variant (gpt2-124m graphs)")
+                                              "peers, a model by its name, a model and a variant (gpt2-124m no graphs)")
     p.add_argument("--dry-run", action="store_true", help="try every stage with so little work that the simulated device "
                                                           "does it in a minute; the figures mean nothing")
     options = p.parse_args(arguments)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a device gives the same bits again: in a second run, with CUDA graphs, killed or stopped half-way and resumed,
+"""Whether a device gives the same bits again: in a second run, without CUDA graphs, killed or stopped half-way and resumed,
 and twice on two ranks that share the device. Every step's loss and gradient norm are compared."""
 
 import pathlib
@@ -42,7 +42,7 @@ def run(words, folder, directory, half, end=None):
 # What is compared: the run that gives the losses, and the run that must give them again. A run is its fields, the number
 # of its ranks, and a signal that ends its first start.
 ONE, TWO = ((), 1, None), (("parallel.share_device=true",), 2, None)
-PAIRS = {"a second run": (ONE, ONE), "graphs": (ONE, (("train.graphs=true",), 1, None)),
+PAIRS = {"a second run": (ONE, ONE), "without graphs": (ONE, (("train.graphs=false",), 1, None)),
          "killed and resumed": (ONE, ((), 1, signal.SIGKILL)), "stopped and resumed": (ONE, ((), 1, signal.SIGTERM)),
          "two ranks again": (TWO, TWO)}
 

@@ -18,7 +18,11 @@ OperationGraph::OperationGraph(Context& context, const std::function<void()>& qu
   const auto exchange = [&] { std::swap(context_.pool_, memory_), std::swap(context_.ledger_, cost_); };
   exchange();
   try {
-    graph_ = context.backend().capture(queue);
+    if (context.meta()) {
+      queue();
+    } else {
+      graph_ = context.backend().capture(queue);
+    }
   } catch (...) {
     exchange();
     throw;
@@ -29,12 +33,14 @@ OperationGraph::OperationGraph(Context& context, const std::function<void()>& qu
 OperationGraph::~OperationGraph() = default;
 
 void OperationGraph::launch() const {
-  graph_->launch();
+  if (graph_) graph_->launch();
   context_.ledger().add(cost_);
   context_.note_progress();
 }
 
-bool has_graphs(Context& context) { return !context.meta() && context.backend().has_graphs(); }
+bool has_graphs(Context& context) {
+  return context.meta() ? context.planned_device().kind == DeviceKind::Cuda : context.backend().has_graphs();
+}
 
 StepMirror::StepMirror(Context& context)
     : context_(context), memory_(context.empty({sizeof(StepState) / sizeof(int64_t)}, DType::I64)) {

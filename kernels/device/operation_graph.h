@@ -30,10 +30,10 @@ class OperationGraph {
   Context& context_;
   std::shared_ptr<MemoryPool> memory_;
   Ledger cost_;
-  std::unique_ptr<DeviceGraph> graph_;
+  std::unique_ptr<DeviceGraph> graph_;  // null on the dry device, where a capture takes memory and counts costs
 };
 
-// Whether the context's device has graphs.
+// Whether the context's device has graphs; the dry device has them if the device that it plans for does.
 bool has_graphs(Context& context);
 
 // A StepState in the device's memory, for replayed operations.

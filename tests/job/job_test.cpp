@@ -153,19 +153,35 @@ TEST(Job, ADeviceIsSharedWhereThereIsOne) {
   EXPECT_EQ(gpt_job().parallel.shared_devices(), SharedDevices::Refused);
 }
 
-TEST(Job, GraphsAreOfStepsThatHaveOneShape) {
+TEST(Job, GraphsAreOfStepsWhoseShapesOccurAgain) {
   JobConfig job = gpt_job(), pairs = translation_job();
-  job.train.graphs = pairs.train.graphs = true;
+  EXPECT_EQ(job.train.graphs, GraphChoice::Auto);
+  EXPECT_TRUE(job.repeats_shapes());
+  EXPECT_EQ(with_override(job, "device=cpu"), "");
+  EXPECT_EQ(with_override(job, "data.document_mask=true"), "");
+  EXPECT_FALSE(job_with(gpt_job(), {"data.document_mask=true"}).repeats_shapes());
+  job.train.graphs = pairs.train.graphs = GraphChoice::On;
   EXPECT_EQ(with_override(job, "device=auto"), "");
   EXPECT_NE(with_override(job, "device=cpu").find("train.graphs: CUDA graphs need a CUDA device"), std::string::npos);
   EXPECT_EQ(with_override(job, "train.attention=cudnn"), "");
-  EXPECT_NE(with_override(pairs, "device=auto").find("train.graphs: a graph has fixed shapes"), std::string::npos);
+  EXPECT_EQ(with_override(pairs, "device=auto"), "");
   EXPECT_NE(with_override(job, "data.document_mask=true").find("data.document_mask cuts the windows of each step"),
             std::string::npos);
   EXPECT_NE(with_override(pairs, "data.document_mask=true").find("document_mask is for streams of documents"),
             std::string::npos);
   EXPECT_TRUE(changes_training("data.document_mask"));
   EXPECT_FALSE(changes_training("train.graphs"));
+}
+
+// Jobs and checkpoints of the time when the key was a boolean have its values.
+TEST(Job, GraphsAreWrittenAndReadAsBooleansToo) {
+  for (const auto& [text, choice] : {std::pair("true", GraphChoice::On), std::pair("True", GraphChoice::On),
+                                     std::pair("false", GraphChoice::Off), std::pair("auto", GraphChoice::Auto)}) {
+    const JobConfig job = job_with(gpt_job(), {fmt::format("train.graphs={}", text)});
+    EXPECT_EQ(job.train.graphs, choice) << text;
+    EXPECT_EQ(parse_stored_job(to_yaml(job), "stored").train.graphs, choice) << text;
+    EXPECT_EQ(to_yaml(job).find("graphs: \""), std::string::npos) << "a plain scalar";
+  }
 }
 
 TEST(Job, ContradictionsOfTranslation) {

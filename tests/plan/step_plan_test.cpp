@@ -131,6 +131,22 @@ TEST(StepPlan, ACudaDeviceNeedNotBeThere) {
   EXPECT_GT(plan().peak_bytes, cuda.peak_bytes);  // by default a device has more of them
 }
 
+// A graph keeps the memory of its step. Steps of the same shape need no other; pairs have steps without a graph too.
+TEST(StepPlan, CountsTheMemoryThatGraphsKeep) {
+  if (!cuda_devices().built) return;
+  const auto peak = [](const std::string& name, const std::string& graphs) {
+    const JobConfig job = unprepared(name, {"train.graphs=" + graphs});
+    return static_cast<double>(plan_step(job, {}, {.cuda = true}).peak_bytes);
+  };
+  EXPECT_EQ(peak("sample/gpt.yaml", "auto"), peak("sample/gpt.yaml", "true"));
+  EXPECT_NEAR(peak("sample/gpt.yaml", "auto") / peak("sample/gpt.yaml", "false"), 1, 0.05);
+  const JobConfig pairs = unprepared("sample/translation.yaml");
+  const StepPlan plan = plan_step(pairs, {}, {.cuda = true});
+  const double more = peak("sample/translation.yaml", "auto") - peak("sample/translation.yaml", "false");
+  EXPECT_GE(more, static_cast<double>(plan.activation_bytes));
+  EXPECT_LE(more, peak("sample/translation.yaml", "false"));
+}
+
 TEST(StepPlan, AnUnknownVocabularyIsAnError) {
   const JobConfig unknown = unprepared("gpt/shakespeare-char-cpu.yaml");
   EXPECT_FALSE(can_be_planned(unknown));

@@ -6,17 +6,23 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 seeds=$4
-job=$root/configs/sample/gpt.yaml
-small=(--set model.width=32 --set model.heads=2 --set model.layers=2 --set batch.sequences=2 --set model.max_length=48
-  --set batch.context_length=48 --set schedule.warmup_steps=1 --set checkpoint.every_steps=0 --set log.every_steps=1
-  --set log.generations.every_steps=0 --set evaluation.every_steps=0 --set evaluation.max_sequences=2
-  --set schedule.decay_end_step=20)
-# on RANKS RUN SETTING...: trains in RUN.
+declare -A jobs=([windows]=$root/configs/sample/gpt.yaml [pairs]=$root/configs/sample/translation.yaml)
+small=(--set model.width=32 --set model.heads=2 --set model.layers=2 --set schedule.warmup_steps=1
+  --set checkpoint.every_steps=0 --set log.every_steps=1 --set log.generations.every_steps=0 --set evaluation.every_steps=0
+  --set evaluation.max_sequences=2 --set schedule.decay_end_step=20)
+declare -A sizes=([windows]='batch.sequences=2 model.max_length=48 batch.context_length=48'
+  [pairs]='batch.tokens=0 batch.sequences=16 batch.order=shuffled model.ffn=64')
+# settings KIND SETTING...: prints the words of a command for a job of windows or pairs.
+settings() {
+  printf '%s\n' "${jobs[$1]}" "${small[@]}"
+  # shellcheck disable=SC2086 # words
+  printf -- '--set\n%s\n' ${sizes[$1]} "${@:2}"
+}
+# on KIND RANKS RUN SETTING...: trains in RUN.
 on() {
-  local ranks=$1 run=$2 sets=()
-  for setting in "${@:3}"; do sets+=(--set "$setting"); done
-  on_ranks "$ranks" env LD_LIBRARY_PATH="$simulated" WEFT_CUDA_DEVICE_COUNT="$ranks" "$weft" train "$job" "${small[@]}" \
-    --set device=cuda --set run_dir="$run" "${sets[@]}" >log 2>&1
+  local kind=$1 ranks=$2 run=$3 words
+  mapfile -t words < <(settings "$kind" device=cuda run_dir="$run" "${@:4}")
+  on_ranks "$ranks" env LD_LIBRARY_PATH="$simulated" WEFT_CUDA_DEVICE_COUNT="$ranks" "$weft" train "${words[@]}" >log 2>&1
 }
 # said RUN: prints losses, norms and the contents of the checkpoint.
 said() {
@@ -32,36 +38,50 @@ same_runs() {
 }
 
 ln -s "$root/configs" configs # the jobs name their text relative to this folder
-"$weft" prepare "$job" "${small[@]}" >/dev/null 2>&1
+for kind in windows pairs; do
+  mapfile -t words < <(settings "$kind")
+  "$weft" prepare "${words[@]}" >/dev/null 2>&1
+done
 
-on 1 plain train.max_steps=10 || fail "without graphs"
+on windows 1 plain train.max_steps=10 train.graphs=false || fail "without graphs"
 for ((seed = 1; seed <= seeds; ++seed)); do
-  WEFT_CUDA_DEVICE_SEED=$seed on 1 "graphs-$seed" train.max_steps=10 train.graphs=true || fail "seed $seed"
+  WEFT_CUDA_DEVICE_SEED=$seed on windows 1 "graphs-$seed" train.max_steps=10 || fail "seed $seed"
+  matches log 'steps are launched as CUDA graphs'
   same_runs plain "graphs-$seed"
 done
 
-for case in 'dp2' 'tp2 parallel.tp=2'; do
-  read -r run settings <<<"$case"
-  # shellcheck disable=SC2086 # words
-  for graphs in false true; do
-    on 2 "$run-$graphs" train.max_steps=6 evaluation.every_steps=2 train.graphs=$graphs $settings || fail "$run $graphs"
+for case in 'windows dp2' 'windows tp2 parallel.tp=2' 'pairs zero1 parallel.zero_stage=1' \
+  'pairs tp2 parallel.tp=2 parallel.sequence_parallel=true'; do
+  read -r kind run settings <<<"$case"
+  for graphs in false auto; do
+    # shellcheck disable=SC2086 # words
+    on "$kind" 2 "$kind-$run-$graphs" train.max_steps=12 evaluation.every_steps=4 train.graphs=$graphs $settings ||
+      fail "$kind $run $graphs"
   done
-  same_runs "$run-false" "$run-true"
+  same_runs "$kind-$run-false" "$kind-$run-auto"
+  lacks "$kind-$run-false/metrics.jsonl" '"replayed"'
+  (($(grep -c '"replayed":1' "$kind-$run-auto/metrics.jsonl") >= 2)) || fail "$kind $run: no step is a graph"
 done
+matches log 'padding: [0-9.]+ % of the rows'
 
-# One of two ranks stops while graphs are launched.
-on 2 stopped train.max_steps=1000000 train.graphs=true timeouts.step_seconds=30 &
-job_pid=$!
-while kill -0 $job_pid 2>/dev/null && [[ ! -f stopped/metrics.jsonl || $(wc -l <stopped/metrics.jsonl) -lt 5 ]]; do sleep 0.1; done
-mapfile -t ours < <(for folder in /proc/[0-9]*; do
-  [[ $(readlink "$folder/exe") == "$(readlink -f "$weft")" && $(readlink "$folder/cwd") == "$PWD" ]] && echo "${folder#/proc/}"
-done 2>/dev/null)
-stopped=$(of_rank 1 "${ours[@]}") || fail "no rank 1"
-kill -STOP "$stopped"
-code=0
-began=$SECONDS
-wait $job_pid || code=$?
-same "exit status with a rank that is stopped" 5 "$code"
-((SECONDS - began < 200)) || fail "it took $((SECONDS - began)) s to end"
-tells log 'no progress for [0-9]+ s in phase step.*rank 1 \([^)]*stopped by a signal'
+# A rank stops while graphs are launched; the others end.
+for case in 'windows 2 dp2' 'pairs 4 dp2tp2 parallel.tp=2'; do
+  read -r kind ranks run settings <<<"$case"
+  # shellcheck disable=SC2086 # words
+  on "$kind" "$ranks" "stopped-$run" train.max_steps=1000000 timeouts.step_seconds=30 $settings &
+  job_pid=$!
+  metrics=stopped-$run/metrics.jsonl
+  while kill -0 $job_pid 2>/dev/null && [[ ! -f $metrics || $(wc -l <"$metrics") -lt 8 ]]; do sleep 0.1; done
+  mapfile -t ours < <(for folder in /proc/[0-9]*; do
+    [[ $(readlink "$folder/exe") == "$(readlink -f "$weft")" && $(readlink "$folder/cwd") == "$PWD" ]] && echo "${folder#/proc/}"
+  done 2>/dev/null)
+  stopped=$(of_rank 1 "${ours[@]}") || fail "no rank 1"
+  kill -STOP "$stopped"
+  code=0
+  began=$SECONDS
+  wait $job_pid || code=$?
+  same "exit status with a rank that is stopped, $run" 5 "$code"
+  ((SECONDS - began < 200)) || fail "it took $((SECONDS - began)) s to end"
+  tells log 'no progress for [0-9]+ s in phase step.*rank 1 \([^)]*stopped by a signal'
+done
 echo "steps as graphs: all as expected"

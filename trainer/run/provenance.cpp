@@ -9,7 +9,9 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/process/versions.h"
+#include "data/batches/padded_shape.h"
 #include "kernels/context.h"
+#include "trainer/step/training_setup.h"
 
 namespace weft {
 
@@ -48,6 +50,7 @@ Json numerics_fingerprint(const JobConfig& job, const Mesh& mesh, const Context&
   fingerprint["precision"] = std::string(enum_name(job.train.precision));
   fingerprint["gradient_dtype"] = std::string(enum_name(job.parallel.gradient_dtype));
   fingerprint["micro_batch_tokens"] = job.batch.micro_batch_tokens;
+  if (padding_of(job, context) == Padding::Buckets) fingerprint["padding"] = padding_text();
   return fingerprint;
 }
 

@@ -67,6 +67,7 @@ void Reporter::stepped(const RunState& state, const StepReport& report, double l
                        bool last) {
   const StepOutcome& outcome = report.outcome;
   window_.steps += 1, window_.targets += outcome.target_tokens, window_.seconds += seconds;
+  window_.tokens += outcome.tokens, window_.padding += outcome.padding_rows, window_.replayed += outcome.replayed;
   window_.mine += report.times;
   step_seconds_ += seconds;
   steps_.reach(static_cast<double>(state.step));
@@ -104,6 +105,10 @@ void Reporter::write_train_line(const RunState& state, const StepOutcome& outcom
   if (const double flops = window_.tokens_per_second() * flops_per_token_; flops > 0) {
     line["flops"] = flops;
     if (stated_flops_ > 0) line["mfu"] = flops / stated_flops_;
+  }
+  if (window_.replayed > 0) line["replayed"] = static_cast<double>(window_.replayed) / steps;
+  if (window_.padding > 0) {
+    line["padding"] = static_cast<double>(window_.padding) / static_cast<double>(window_.padding + window_.tokens);
   }
   if (world_.size() > 1) line.update(rank_times(times));
   write("train", state.step, line);

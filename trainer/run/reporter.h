@@ -77,7 +77,7 @@ class Reporter {
   bool console_lost_ = false;
   // The steps since the last line of metrics.
   struct Window {
-    int64_t steps = 0, targets = 0;
+    int64_t steps = 0, targets = 0, tokens = 0, padding = 0, replayed = 0;
     double seconds = 0;
     RankTimes mine;
     double tokens_per_second() const;

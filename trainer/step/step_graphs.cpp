@@ -3,14 +3,13 @@
 
 #include <algorithm>
 
-#include "base/log.h"
 #include "kernels/ops/elementwise.h"
 
 namespace weft {
 namespace {
 
-// A run over windows needs two shapes: one for its full steps, and perhaps another for the last step of an epoch.
-constexpr size_t kMostShapes = 4;
+// Windows have two shapes at most, pairs a dozen to some fifty, of which few come often.
+constexpr size_t kMostShapes = 32;
 
 // Logs the collectives that are queued while this object lives.
 class Logged {
@@ -24,8 +23,8 @@ class Logged {
   const Mesh& mesh_;
 };
 
-bool same_offsets(const Tokens& a, const Tokens& b) {
-  return (a == nullptr) == (b == nullptr) && (!a || std::ranges::equal(a->offsets->host, b->offsets->host));
+bool same_shape(const Tokens& a, const Tokens& b) {
+  return (a == nullptr) == (b == nullptr) && (!a || (a->count() == b->count() && a->sequences() == b->sequences()));
 }
 
 }  // namespace
@@ -41,22 +40,18 @@ void StepGraph::launch() {
   if (!std::exchange(counted_, false)) Communicator::queued_again(collectives_);
 }
 
-StepGraphs::StepGraphs(Transformer& model) : model_(model), mirror_(model.context()) {}
+StepGraphs::StepGraphs(Transformer& model) : model_(model), mirror_(model.context()), kept_(kMostShapes) {}
 
-bool StepGraphs::take(uint64_t shape) {
-  if (captured_.contains(shape)) return true;
-  if (captured_.size() < kMostShapes) {
-    captured_.try_emplace(shape);
-  } else if (!std::exchange(warned_too_many_shapes_, true)) {
-    log_warning("train.graphs: steps have more than {} shapes; steps of any further shape are not replayed",
-                kMostShapes);
-  }
-  return false;
+bool StepGraphs::take(const StepBatches& batches) {
+  const bool kept = kept_.take(batches.shape, batches.bucket);
+  const size_t dropped = std::erase_if(captured_, [&](const auto& step) { return !kept_.contains(step.first); });
+  if (dropped > 0 && captured_.empty()) update_ = nullptr;  // it holds the memory that the others had
+  return kept;
 }
 
 StepCounts StepGraphs::launch(uint64_t shape, std::vector<ModelBatch> micro, const StepState& state,
                               const QueueStep& queue) {
-  CapturedStep& step = captured_.at(shape);
+  CapturedStep& step = captured_[shape];
   model_.packed_weights().drop();  // as in every forward pass that has a backward
   WeightGather* gather = model_.parameters().weight_gather();
   if (gather) gather->await_started();  // a graph cannot wait for what was queued outside it
@@ -79,8 +74,8 @@ void StepGraphs::feed(const CapturedStep& captured, std::span<const ModelBatch> 
                          captured.inputs.size());
   for (size_t i = 0; i < micro.size(); ++i) {
     const ModelBatch& to = captured.inputs[i];
-    require<InternalError>(same_offsets(micro[i].source, to.source) && same_offsets(micro[i].input, to.input),
-                           "micro-batch {} has other offsets than its graph", i);
+    require<InternalError>(same_shape(micro[i].source, to.source) && same_shape(micro[i].input, to.input),
+                           "micro-batch {} has another shape than its graph", i);
     convert(model_.context(), micro[i].arrays, to.arrays);
   }
 }

@@ -7,15 +7,16 @@
 #include <utility>
 #include <vector>
 
+#include "data/batches/batch.h"
 #include "kernels/device/operation_graph.h"
 #include "model/transformer.h"
 #include "parallel/mesh.h"
+#include "trainer/step/kept_shapes.h"
 
 namespace weft {
 
 // The counts that this rank's host takes during forward and backward, for the report.
 struct StepCounts {
-  int64_t tokens = 0;           // source and target tokens
   size_t activation_bytes = 0;  // the most bytes that a micro-batch's forward pass left for its backward
   double exposed = 0;           // seconds that the step has waited for reductions over dp
 };
@@ -36,15 +37,15 @@ class StepGraph {
 // step of a shape is queued operation by operation: products choose algorithms, memory is taken, communicators connect.
 // The second step is captured, and launched like all later ones. A graph reads the values that change with the step
 // from a mirror of StepState, and tokens from the memory of the captured step. The shapes of all steps so far, equal on
-// all ranks, decide which steps are replayed: a collective is in a graph on all of its ranks or on none.
+// all ranks, decide which steps are replayed (KeptShapes): a collective is in a graph on all of its ranks or on none.
 class StepGraphs {
  public:
   explicit StepGraphs(Transformer& model);
 
-  // Notes a step of this shape and returns whether launch() can run it.
-  bool take(uint64_t shape);
+  // Notes a step and returns whether launch() can run it.
+  bool take(const StepBatches& batches);
   // Runs forward and backward as the graph of their shape. `queue` queues them for the given micro-batches and state;
-  // it is called once per shape, for the capture.
+  // it is called for the capture alone.
   using QueueStep = std::function<StepCounts(std::span<const ModelBatch>, const StepState&)>;
   StepCounts launch(uint64_t shape, std::vector<ModelBatch> micro, const StepState& state, const QueueStep& queue);
   void update(const StepState& state, const std::function<void(const StepState&)>& queue);
@@ -53,16 +54,16 @@ class StepGraphs {
   struct CapturedStep {
     std::vector<ModelBatch> inputs;  // the captured step's micro-batches; later steps are copied into them
     StepCounts counts;
-    std::unique_ptr<StepGraph> graph;  // null: only the first step of the shape has run
+    std::unique_ptr<StepGraph> graph;  // null until the first launch
   };
   void feed(const CapturedStep& captured, std::span<const ModelBatch> micro) const;
 
   Transformer& model_;
   StepMirror mirror_;
-  std::map<uint64_t, CapturedStep> captured_;  // by shape
+  KeptShapes kept_;
+  std::map<uint64_t, CapturedStep> captured_;  // by shape, at most those that are kept
   std::unique_ptr<StepGraph> update_;
   bool updated_ = false;
-  bool warned_too_many_shapes_ = false;
 };
 
 }  // namespace weft

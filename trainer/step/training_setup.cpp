@@ -52,7 +52,7 @@ TrainingSetup::TrainingSetup(Context& context, Mesh& mesh, const JobConfig& job,
   if (job.train.tf32 && context.device().kind == DeviceKind::Cpu) {
     log_warning("train.tf32 is ignored: the CPU multiplies in full fp32");
   }
-  if (job.train.graphs && context.device().kind == DeviceKind::Cpu) {
+  if (job.train.graphs == GraphChoice::On && context.device().kind == DeviceKind::Cpu) {
     log_warning("train.graphs is ignored: CUDA graphs need a CUDA device");
   }
   set_products(context, job.train.products());
@@ -70,6 +70,9 @@ TrainingSetup::TrainingSetup(Context& context, Mesh& mesh, const JobConfig& job,
   optimizer_ = std::make_unique<Optimizer>(context, model_->parameters(), job.optimizer);
   optimizer_bytes_ = context.memory().use().lent - before;
   step_ = std::make_unique<TrainingStep>(*model_, *optimizer_, step_options(job));
+  if (context.device().kind == DeviceKind::Cuda) {
+    log_info("steps are {}", step_->launches_graphs() ? "launched as CUDA graphs" : "launched operation by operation");
+  }
 }
 
 std::vector<NamedBuffer> TrainingSetup::checkpoint_buffers() const {
@@ -79,16 +82,22 @@ std::vector<NamedBuffer> TrainingSetup::checkpoint_buffers() const {
   return buffers;
 }
 
-Loader make_loader(const JobConfig& job, const Mesh& mesh, std::shared_ptr<const BatchPlan> plan,
-                   std::shared_ptr<const SequenceReader> reader, Position start, Trace* trace) {
-  const auto was_read = [trace](Trace::Clock::time_point began) {
-    if (trace && trace->on()) trace->add_of_host(SpanKind::Load, "tokens of a step", began, Trace::Clock::now());
+Padding padding_of(const JobConfig& job, const Context& context) {
+  const bool graphs = context.planned_device().kind == DeviceKind::Cuda;
+  return graphs && job.data.is_pairs() ? Padding::Buckets : Padding::None;
+}
+
+Loader make_loader(const JobConfig& job, const Mesh& mesh, Context& context, std::shared_ptr<const BatchPlan> plan,
+                   std::shared_ptr<const SequenceReader> reader, Position start) {
+  const auto was_read = [&trace = context.trace()](Trace::Clock::time_point began) {
+    if (trace.on()) trace.add_of_host(SpanKind::Load, "tokens of a step", began, Trace::Clock::now());
   };
   return Loader({.plan = std::move(plan),
                  .reader = std::move(reader),
                  .dp_rank = mesh.dp().rank(),
                  .dp_size = mesh.dp().size(),
                  .micro_batch_tokens = job.batch.micro_batch_tokens,
+                 .padding = padding_of(job, context),
                  .start = start,
                  .was_read = was_read});
 }
@@ -106,8 +115,8 @@ void probe_largest_step(TrainingSetup& setup, const TrainingData& data, const Jo
         "lower batch.micro_batch_tokens, or set train.recompute: block");
   };
   try {
-    setup.step().probe_largest_step(
-        read_step(largest, *data.reader, mesh.dp().rank(), mesh.dp().size(), job.batch.micro_batch_tokens));
+    setup.step().probe_largest_step(read_step(largest, *data.reader, mesh.dp().rank(), mesh.dp().size(),
+                                              job.batch.micro_batch_tokens, padding_of(job, setup.context())));
   } catch (const MemoryError&) {
     throw does_not_fit();
   } catch (const std::bad_alloc&) {

@@ -52,10 +52,14 @@ class TrainingSetup {
   size_t optimizer_bytes_ = 0;
 };
 
-// Loads this rank's share of the steps of `plan`, beginning at `start`. `trace`, which outlives the loader, is told
-// what its thread does; null: no trace is.
-Loader make_loader(const JobConfig& job, const Mesh& mesh, std::shared_ptr<const BatchPlan> plan,
-                   std::shared_ptr<const SequenceReader> reader, Position start = {}, Trace* trace = nullptr);
+// The padding of the job's steps on the context's device: steps of pairs are padded where there are graphs, also if the
+// job has them off, so that their bits are the same.
+Padding padding_of(const JobConfig& job, const Context& context);
+
+// Loads this rank's share of the steps of `plan`, beginning at `start`. The loader's thread is on the context's trace,
+// if that is on.
+Loader make_loader(const JobConfig& job, const Mesh& mesh, Context& context, std::shared_ptr<const BatchPlan> plan,
+                   std::shared_ptr<const SequenceReader> reader, Position start = {});
 
 // Runs forward and backward of the step of `epoch` that needs the most memory, so that a run without enough memory ends
 // in its first seconds and not after hours. Weights, moments, random numbers and counts stay as they are. ConfigError

@@ -22,10 +22,11 @@
 namespace weft {
 
 StepOptions step_options(const JobConfig& job) {
-  return {.label_smoothing = job.train.label_smoothing,
-          .clip_norm = job.train.clip_norm,
-          .recompute = job.train.recompute,
-          .graphs = job.train.graphs};
+  return {
+      .label_smoothing = job.train.label_smoothing,
+      .clip_norm = job.train.clip_norm,
+      .recompute = job.train.recompute,
+      .graphs = job.train.graphs == GraphChoice::On || (job.train.graphs == GraphChoice::Auto && job.repeats_shapes())};
 }
 
 uint64_t dropout_key(int64_t seed, int64_t step) { return hash64(fmt::format("dropout {} {}", seed, step)); }
@@ -155,7 +156,6 @@ StepCounts TrainingStep::accumulate_gradients(const MicroBatches& batches, const
     }
     batches.end();
     waiting([&] { buckets_.end_micro_batch(); });
-    counts.tokens += (micro.source ? micro.source->count() : 0) + micro.input->count();
   }
   waiting([&] { counts.exposed = buckets_.finish(); });
   // Every rank waits, also one that had no micro-batch and read no weights; a capture must end with the gathers.
@@ -183,10 +183,12 @@ StepReport TrainingStep::report(const StepBatches& batches, const StepState& sta
   if (gather_) report.times.exposed += gather_->take_waited();
   if (copies_) report.times.copy_wait = copies_->take();
   const double mine = mesh.first_of_replica() ? 1 : 0;  // the shards of a replica see the same tokens
+  int64_t tokens = 0;
+  for (const MicroBatch& micro : batches.micro) tokens += micro.tokens();
   const ControlSums control =
       reduce_control(mesh.world(), {.loss = mine * sums[0],
                                     .nll = mine * sums[1],
-                                    .tokens = mine * static_cast<double>(counts.tokens),
+                                    .tokens = mine * static_cast<double>(tokens),
                                     .squared_norm = sums[2],
                                     .stop_asked = requests.stop_asked ? 1.0 : 0.0,
                                     .save = requests.save,
@@ -202,6 +204,7 @@ StepReport TrainingStep::report(const StepBatches& batches, const StepState& sta
   outcome.save_due = control.save_due > 0;
   outcome.unagreed = control.unagreed > 0;
   outcome.target_tokens = batches.step_target_tokens;
+  outcome.padding_rows = batches.padding_rows;
   const bool finite = std::isfinite(outcome.gradient_norm) && std::isfinite(outcome.loss);
   outcome.spike = finite && requests.limits.passed_by(outcome.loss, outcome.gradient_norm);
   outcome.skipped = !finite || outcome.spike;
@@ -211,7 +214,7 @@ StepReport TrainingStep::report(const StepBatches& batches, const StepState& sta
 StepReport TrainingStep::compute(const StepBatches& batches, const StepState& state, Timer& timer, double data_seconds,
                                  const StepRequests& requests, const StepBatches* next) {
   // take() notes the shape even if this rank times its operations: all ranks' graphs must be given the same shapes.
-  const bool replayed = graphs_ && graphs_->take(batches.shape) && !watched();
+  const bool replayed = graphs_ && graphs_->take(batches) && !watched();
   const StepCounts counts = replayed ? run_as_graph(batches, state, next) : run_eagerly(batches, state, next);
   const Time before_reduce = timer.read();
   timer.restart();

@@ -36,6 +36,7 @@ struct StepOutcome {
   double nll = 0;             // the same mean without smoothing, nats
   int64_t target_tokens = 0;  // the tokens that the loss is the mean over
   int64_t tokens = 0;         // source and target tokens
+  int64_t padding_rows = 0;   // rows beside those of tokens (data/batches/padded_shape.h)
   double gradient_norm = 0;   // before clipping
   bool replayed = false;      // forward and backward were launched as a graph
   bool spike = false;         // loss or norm was finite, and above its limit
@@ -75,6 +76,7 @@ class TrainingStep {
   // Runs forward and backward of `batches` as run() does, without an update; the next step overwrites the gradients.
   // Collective over dp, as run() is.
   void probe_largest_step(const StepBatches& batches);
+  bool launches_graphs() const { return graphs_ != nullptr; }
 
  private:
   // Run forward and backward of a step, the sums over dp and the squared norm, either operation by operation or as a

@@ -118,7 +118,7 @@ TEST_F(RunSaves, TheUpdateWaitsForTheCopyOfWhatItChanges) {
   const Tensor copy = context_.zeros(master.shape(), master.dtype());
   const std::span<std::byte> place(copy.raw(), copy.bytes());
   Snapshot snapshot(context_, {&master, 1}, {&place, 1});
-  Loader loader = make_loader(job_, mesh_, data_.plan, make_reader(data_.train));
+  Loader loader = make_loader(job_, mesh_, context_, data_.plan, make_reader(data_.train));
   int64_t updates = 0;
   const StepReport report = setup_.step().run(*loader.next(), {.learning_rate = 1e-2}, updates, 0, {});
   EXPECT_GT(report.times.copy_wait, 0);

@@ -12,6 +12,7 @@
 #include "parallel/nccl/communicator.h"
 #include "tests/trainer/fixture/covering_layouts.h"
 #include "tests/trainer/fixture/small_run.h"
+#include "trainer/step/kept_shapes.h"
 
 namespace weft {
 namespace {
@@ -20,9 +21,23 @@ using namespace test;
 using test::Layout;
 
 // An epoch of the case's windows is eight steps of one shape and one of another. The first step of each shape is not
-// replayed.
-constexpr int64_t kOneShape = 4, kBothShapes = 10;
-int64_t replays_of(int64_t steps) { return steps - (steps > 8 ? 2 : 1); }
+// replayed. An epoch of its pairs is four steps of nearly one size and a small one.
+constexpr int64_t kOneShape = 4, kBothShapes = 10, kPairs = 8;
+int64_t replays_of(const LayoutCase& what, const Layout& layout) {
+  if (!what.seq2seq) return what.steps - (what.steps > 8 ? 2 : 1);
+  KeptShapes kept(32);
+  const auto plan = what.plan();
+  Position position;
+  int64_t replays = 0;
+  for (int64_t i = 0; i < what.steps; ++i, position = plan->after(position)) {
+    const StepBatches batches =
+        read_step(plan->step(position.epoch, position.step), PatternReader(what.vocabulary, false), 0, layout.dp,
+                  layout.micro_rows, Padding::Buckets);
+    replays += kept.take(batches.shape, batches.bucket);
+  }
+  EXPECT_GE(replays, 2) << "of steps whose sequences differ";
+  return replays;
+}
 
 std::vector<LayoutRun> runs(const LayoutCase& what, Layout layout, bool graphs) {
   layout.graphs = graphs;
@@ -46,7 +61,7 @@ TEST_P(CudaStepGraphs, GiveTheBitsOfStepsWithout) {
   for (size_t rank = 0; rank < plain.size(); ++rank) {
     SCOPED_TRACE(rank);
     EXPECT_EQ(plain[rank].replayed, 0);
-    EXPECT_EQ(replayed[rank].replayed, replays_of(what.steps));
+    EXPECT_EQ(replayed[rank].replayed, replays_of(what, layout));
     EXPECT_EQ(replayed[rank].losses, plain[rank].losses);
     EXPECT_EQ(replayed[rank].norms, plain[rank].norms);
     EXPECT_EQ(replayed[rank].values, plain[rank].values);
@@ -58,6 +73,9 @@ TEST_P(CudaStepGraphs, GiveTheBitsOfStepsWithout) {
 
 std::vector<Cell> cells() {
   const LayoutCase brief{.vocabulary = 200, .steps = kOneShape};  // 128 rows on every rank
+  const LayoutCase pairs{.seq2seq = true, .similar = true, .steps = kPairs};
+  LayoutCase pairs_bf16 = pairs;
+  pairs_bf16.precision = Precision::Bf16;
   const LoraConfig adapters{.rank = 4, .dropout = 0.1, .targets = {"attention.*", "ffn.*"}};
   const ZeroStage optimizer = ZeroStage::Optimizer, gradients = ZeroStage::Gradients;
   return {{"Gpt", {.steps = kBothShapes}, {}},
@@ -69,7 +87,11 @@ std::vector<Cell> cells() {
           {"Gpt", brief, {.dp = 2, .zero = gradients, .micro_rows = 40}},
           {"Gpt", brief, {.dp = 2, .gradients = GradientDType::Bf16}},
           {"Gpt", brief, {.dp = 2, .zero = gradients, .micro_rows = 40, .gradients = GradientDType::Bf16}},
-          {"Gpt", brief, {.dp = 2, .tp = 2, .zero = optimizer, .sequence = true, .recompute = Recompute::Attention}}};
+          {"Gpt", brief, {.dp = 2, .tp = 2, .zero = optimizer, .sequence = true, .recompute = Recompute::Attention}},
+          {"Pairs", pairs, {}},
+          {"PairsBf16", pairs_bf16, {.recompute = Recompute::Block, .micro_rows = 120}},
+          {"Pairs", pairs, {.dp = 2, .zero = gradients, .micro_rows = 60}},
+          {"Pairs", pairs, {.dp = 2, .tp = 2, .zero = optimizer, .sequence = true}}};
 }
 
 INSTANTIATE_TEST_SUITE_P(Layouts, CudaStepGraphs, testing::ValuesIn(cells()), cell_name);
@@ -152,27 +174,52 @@ struct Said {
   bool operator==(const Said&) const = default;
 };
 
+// A job whose run is a folder of this name.
+JobConfig windows_job(const Scratch& scratch, const std::string& name) {
+  JobConfig job = SmallRun(scratch, name).job();
+  job.log.generations = {.every_steps = 3, .prompts = {"the "}, .temperatures = {0.0}, .max_tokens = 5};
+  return job;
+}
+
+JobConfig pairs_job(const Scratch& scratch, const std::string& name) {
+  JobConfig job = SmallRun(scratch, name).job();
+  std::string text;
+  for (int i = 0; i < 80; ++i) text += fmt::format("boat {0}\tboot {0}{1}\n", i * 7919 % 100, i % 3 == 0 ? " ja" : "");
+  job.task = Task::Translation;
+  job.data.format = TextFormat::Tsv;
+  job.data.split = SplitRule::Hash;
+  job.data.directory += "-pairs";
+  job.data.train.files = {scratch.write(name + ".tsv", text)};
+  job.tokenizer.specials = {"<s>", "</s>"}, job.tokenizer.bos = "<s>", job.tokenizer.eos = "</s>";
+  job.model.encoder_layers = 1, job.model.max_length = 16;
+  job.batch = {.sequences = 12};
+  job.log.generations = {.every_steps = 3, .prompts = {"boat 7"}, .temperatures = {0.0}, .max_tokens = 5};
+  prepare(job.text());
+  return job;
+}
+
 // Trains, evaluates, generates and saves by turns; the run is interrupted after step 5 and resumed.
-Said run_with(const Scratch& scratch, bool graphs) {
-  SmallRun run(scratch, graphs ? "graphs" : "plain");
-  run.job().train.graphs = graphs;
-  run.job().evaluation.every_steps = 2;
-  run.job().log.generations = {.every_steps = 3, .prompts = {"the "}, .temperatures = {0.0}, .max_tokens = 5};
+Said run_with(JobConfig job, GraphChoice first, GraphChoice resumed) {
+  job.evaluation.every_steps = 2;
   struct BrokenOff {};
-  const auto on_device = [&](const StepObserver& each) {
+  const auto on_device = [&](GraphChoice graphs, const StepObserver& each) {
+    job.train.graphs = graphs;
+    check_job(job);
     Context cuda(Device{DeviceKind::Cuda});
-    run.train_on(cuda, {}, {}, each);
+    Mesh mesh = Mesh::single();
+    Trainer(cuda, mesh, job).run({}, each);
   };
-  EXPECT_THROW(on_device([](int64_t step) {
-                 if (step == 5) throw BrokenOff();
-               }),
+  EXPECT_THROW(on_device(first,
+                         [](int64_t step) {
+                           if (step == 5) throw BrokenOff();
+                         }),
                BrokenOff);
-  on_device({});
-  Said said{.tensors = tensor_hashes(run.checkpoint(8))};
-  std::istringstream metrics(read_file(run.directory() / "metrics.jsonl"));
+  on_device(resumed, {});
+  Said said{.tensors = tensor_hashes(checkpoint_path(job.run_directory() / "checkpoints", 8))};
+  std::istringstream metrics(read_file(job.run_directory() / "metrics.jsonl"));
   for (std::string line; std::getline(metrics, line);) {
     const auto json = nlohmann::json::parse(line);
-    for (const char* key : {"loss", "nll", "grad_norm"}) {
+    for (const char* key : {"loss", "nll", "grad_norm", "padding"}) {
       if (json.contains(key)) said.metrics.push_back(json.at(key).dump());
     }
   }
@@ -184,7 +231,6 @@ TEST(CudaGraphRun, TracedStepsHaveTheirOperations) {
   const Scratch scratch;
   const auto losses = [&](const std::string& name, const std::vector<int64_t>& trace) {
     SmallRun run(scratch, name);
-    run.job().train.graphs = true;
     run.job().train.trace = trace;
     Context context({DeviceKind::Cuda, 0});
     run.train_on(context);
@@ -208,10 +254,13 @@ TEST(CudaGraphRun, TracedStepsHaveTheirOperations) {
 }
 
 TEST(CudaGraphRun, TrainsEvaluatesSavesAndResumesAsWithout) {
-  const Scratch scratch;
-  const Said plain = run_with(scratch, false), replayed = run_with(scratch, true);
-  EXPECT_GE(plain.metrics.size(), 20u);
-  EXPECT_EQ(replayed, plain);
+  for (const auto& job : {windows_job, pairs_job}) {
+    const Scratch scratch;
+    const Said plain = run_with(job(scratch, "plain"), GraphChoice::Off, GraphChoice::Off);
+    EXPECT_GE(plain.metrics.size(), 20u);
+    EXPECT_EQ(run_with(job(scratch, "graphs"), GraphChoice::Auto, GraphChoice::Auto), plain);
+    EXPECT_EQ(run_with(job(scratch, "changed"), GraphChoice::On, GraphChoice::Off), plain);
+  }
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ class OptimizerKinds : public testing::TestWithParam<OptimizerKind> {
     const TrainingData data = open_training_data(job, mesh.world());
     TrainingSetup setup(context, mesh, job, vocabularies_of(data.train->header()));
     setup.parameters().initialise(1);
-    Loader loader = make_loader(job, mesh, data.plan, data.reader);
+    Loader loader = make_loader(job, mesh, context, data.plan, data.reader);
     int64_t updates = 0;
     for (int i = 0; i < 3; ++i) setup.step().run(*loader.next(), {.learning_rate = 1e-2}, updates, 0, {});
     const auto weights = setup.parameters().master().data.span<float>();
