@@ -31,6 +31,8 @@ std::span<const Exempt> exempt_kernels() {
       {"cross_entropy_rebase", 0, "three numbers a row"},
       {"cross_entropy_rows", 0.66,
        "beside four logits of f32 it writes four gradients of bf16, 8 bytes; 256 bytes of a warp lie side by side"},
+      {"multiply_tiles", 0,
+       "products that cuBLASLt refuses, such as those of one column: whole requests are not theirs"},
       {"sum_blocks_of_parts", 0, "a number in f64 for each block of the sum before"},
       {"swap_heads_and_sequences", 0, "a number a row and head, and of a library's attention alone"},
       {"cached_attention_join", 0.85,
