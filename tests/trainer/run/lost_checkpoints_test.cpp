@@ -118,7 +118,7 @@ TEST_F(LostCheckpoints, MustIsRefusedWhereNoRunHasBegun) {
   EXPECT_EQ(train(must, 7), "it broke");  // it had begun, and saved nothing
   EXPECT_EQ(began(), 0);
   EXPECT_EQ(train(must), "no error");
-  EXPECT_EQ(began(), 3);
+  EXPECT_GE(began(), 3);  // the save of step 6 had waited for that of step 3, and may be complete itself
 }
 
 TEST_F(LostCheckpoints, ADamagedRunFileIsNotTakenForNothingSaved) {
