@@ -126,6 +126,7 @@ StepPlan plan_step(const JobConfig& job, const MeshLayout& layout, const Planned
   StepState state;
   int64_t updates = 0;
   const StepReport report = setup.step().run(mine, state, updates, 0, {}, &mine);
+  setup.parameters().finish_weight_gather();  // with graphs, the next step would gather what this one has updated
   plan.activation_bytes = report.activation_bytes;
   plan.target_tokens = report.outcome.target_tokens;
   plan.micro_batches = static_cast<int64_t>(mine.micro.size());

@@ -13,6 +13,7 @@ std::vector<double> exposed_by_rank() {
   JobConfig job;
   job.model = {.layers = 1, .width = 32, .heads = 4, .max_length = 16};
   job.batch = {.sequences = 2, .context_length = 16};
+  job.train.graphs = GraphChoice::Off;  // nothing in a graph is timed
   const SyntheticData data = make_synthetic_data(job, {.vocabulary = 50});
   std::vector<double> exposed;
   run_hosts_in_process({.dp = 2},
