@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/ops/elementwise.h"
+#include "kernels/transfer.h"
 
 namespace weft {
 namespace {
@@ -64,6 +65,7 @@ StepCounts StepGraphs::launch(uint64_t shape, std::vector<ModelBatch> micro, con
                                              [&] { step.counts = queue(step.inputs, mirror_.read()); });
   }
   mirror_.write(state);
+  if (gather) await_snapshots(model_.context());  // a checkpoint's copy may still read what is gathered
   step.graph->launch();
   if (gather) gather->gathered_by_graph();
   return step.counts;

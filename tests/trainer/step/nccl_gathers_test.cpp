@@ -93,5 +93,25 @@ TEST(NcclGathers, InGraphsAreRepeatedAfterAnEvaluationWithTheSameBits) {
   EXPECT_EQ(values_by_step(replayed), values_by_step(layout));
 }
 
+// A save gathers before it copies, and the graph of the next step gathers once more.
+TEST(NcclGathers, InGraphsComeAfterTheSnapshotOfWhatTheyWrite) {
+  on_two_devices([](Context& context, Mesh& mesh, int) {
+    LayoutModel trained({.vocabulary = 200}, {.dp = 2, .zero = ZeroStage::Optimizer, .graphs = true}, mesh, context);
+    ParameterRegistry& parameters = trained.model().parameters();
+    for (uint64_t i = 0; i < 3; ++i) trained.step({.learning_rate = 1e-3, .dropout_key = i});
+    parameters.finish_weight_gather();
+    const Tensor& master = parameters.master().data;
+    std::vector<float> before(static_cast<size_t>(master.elements()));
+    download(context, master, std::span(before));
+    const auto memory = std::make_shared<MemoryPool>(snapshot_memory(context));
+    const Tensor copy(memory->allocate(master.bytes()), 0, master.shape(), master.dtype());
+    const std::span<std::byte> place(copy.raw(), copy.bytes());
+    Snapshot snapshot(context, {&master, 1}, {&place, 1});
+    EXPECT_TRUE(trained.step({.learning_rate = 1e-3, .dropout_key = 3}).outcome.replayed);
+    snapshot.wait();
+    EXPECT_TRUE(std::ranges::equal(copy.span<float>(), before));
+  });
+}
+
 }  // namespace
 }  // namespace weft
