@@ -39,7 +39,7 @@ import subprocess
 import sys
 import time
 
-from drawn import draw, moved, numbered
+from drawn import OF_DEVICES, draw, moved, numbered
 from programs import on_the_device, whole
 from record import keep_record, report
 
@@ -72,7 +72,7 @@ inline bool weft_break(int number) {
 
 def on_devices(breakages):
     """Whether some are in code for devices, whose copy is built for the simulated one alone, and tested there."""
-    return any(re.search(r"\.cuh?$|/cuda/|/nccl/", one["file"]) for one in breakages)
+    return any(OF_DEVICES.search(one["file"]) for one in breakages)
 
 
 def configure(tree, breakages):

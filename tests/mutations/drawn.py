@@ -17,6 +17,8 @@ SHELL_COMMENT = re.compile(r"\s+#\s.*")
 CONDITION = re.compile(r"(\s*(?:\} else )?if )\((.*)\) (\{|throw .*;|throw_\w+\(.*\);|return.*;|continue;|break;|[\w:.>-]+\(.*\);)")
 
 
+# Code for devices, of which a copy is built and tested in another way. It is drawn from if a folder of it is named.
+OF_DEVICES = re.compile(r"\.cuh?$|/cuda/|/nccl/")
 CHOICE = re.compile(r"(\s*(?:return|(?:const )?[\w:]+(?: [\w:]+)? =|[\w:.>\[\]-]+ [-+*/]?=) )([^?]+?)( \? .*;)")
 LOOP = re.compile(r"(\s*for \([^;]*; )(\w+ < [^;?]+)(; .*)")
 
@@ -119,6 +121,8 @@ def draw(root, folders, count, seed):
         path = root / folder
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
             name = str(file.relative_to(root))
+            if OF_DEVICES.search(name) and not OF_DEVICES.search(f"{folder}/"):
+                continue
             if name.endswith((".sh", ".sbatch")):
                 found += [(name, *rest) for rest in candidates_of_shell(file.read_text())]
             elif name.endswith((".cpp", ".cu", ".cuh")) and not name.endswith("/without_nccl.cpp"):
