@@ -49,10 +49,8 @@ void RoundedSum::add(const Tensor& out) {
 }
 
 void RoundedSum::gather() {
-  const Tensor sum = context_.empty({share_}, DType::F32);
-  add(sum);
   const Tensor mine = sent_.flat(axis_.rank() * share_, Shape{share_});  // reused: the all-to-all has sent it
-  convert(context_, sum, mine);
+  add(mine);
   gather_ = axis_.start_all_gather(mine, sent_, use_);
 }
 

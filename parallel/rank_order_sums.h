@@ -31,7 +31,8 @@ class RoundedSum {
   // Rounds `in` and starts to exchange it; the caller may then overwrite it. If the ranks do not divide its elements,
   // zeros fill the last share.
   RoundedSum(Context& context, Communicator& axis, const Tensor& in, CollectiveUse use);
-  // Ends a reduce-scatter: waits for the parts of this rank's share, and adds them. out f32[share].
+  // Ends a reduce-scatter: waits for the parts of this rank's share, and adds them. out f32[share], or bf16[share] for
+  // sums that are rounded.
   void add(const Tensor& out);
   // The second half of an all-reduce: waits for the parts, and starts to gather the sums.
   void gather();
