@@ -49,13 +49,14 @@ Axis way_along(MeshAxis axis, const MeshLayout& layout, const DeviceSpec& device
 
 // Weft's own attention launches one kernel forward and three backward.
 int64_t launches_of(const Ledger::Entry& operation) {
-  int64_t launches = operation.parts.empty() ? operation.calls : 0;
-  bool backward = false;
-  for (const auto& [part, count] : operation.parts) {
-    launches += part.kind == OperationKind::Attention ? 0 : count;
-    backward = backward || part.backward;
+  if (operation.kind == OperationKind::Attention) {
+    const bool backward = std::ranges::any_of(operation.parts, [](const auto& part) { return part.first.backward; });
+    return operation.calls * (backward ? 3 : 1);
   }
-  return operation.kind == OperationKind::Attention ? operation.calls * (backward ? 3 : 1) : launches;
+  if (operation.parts.empty()) return operation.calls;
+  int64_t launches = 0;
+  for (const auto& [part, count] : operation.parts) launches += count;
+  return launches;
 }
 
 void price_operations(const StepPlan& plan, const DeviceSpec& device, const Reach& reach, PredictedStep& step) {
