@@ -5,19 +5,13 @@
 #include <map>
 
 #include "simulator/ptx/basic_blocks.h"
+#include "simulator/ptx/draw.h"
 #include "simulator/ptx/readable_name.h"
 
 namespace weft::cuda_device {
 namespace {
 
 using Role = Contractible::Role;
-
-// A 64-bit number each of whose bits depends on all bits of both numbers.
-uint64_t mixed(uint64_t a, uint64_t b) {
-  uint64_t v = a ^ (b + 0x9e3779b97f4a7c15u + (a << 6) + (a >> 2));
-  for (const uint64_t factor : {0xbf58476d1ce4e5b9u, 0x94d049bb133111ebu}) v = (v ^ (v >> 29)) * factor;
-  return v ^ (v >> 32);
-}
 
 // The mangled name of a kernel holds the folder that it was compiled in, on which no draw may depend.
 uint64_t hash_of(const std::string& kernel) {

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "simulator/ptx/draw.h"
+
 namespace weft::cuda_device {
 namespace {
 
@@ -29,15 +31,9 @@ Setting setting() {
   return {.number = number};
 }
 
-// A number that depends on all of the words (splitmix64 of each in turn).
 uint64_t draw(std::initializer_list<uint64_t> words) {
   uint64_t state = 0;
-  for (const uint64_t word : words) {
-    uint64_t z = (state ^ word) + 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    state = z ^ (z >> 31);
-  }
+  for (const uint64_t word : words) state = mixed(state, word);
   return state;
 }
 
