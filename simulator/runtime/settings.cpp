@@ -28,7 +28,7 @@ uint64_t number(std::string_view text, const std::string& nor = {}) {
 
 Contraction contraction(std::string_view text) {
   if (text == "all") return {.all = true};
-  return {.draw = number(text, " and not 'all'")};
+  return {.draw = number(text, " nor 'all'")};
 }
 
 constexpr auto kStages = std::to_array<std::string_view>({"graph", "engines", "plan", "workspace", "execution"});
@@ -37,7 +37,7 @@ CudnnRefusals cudnn(std::string_view text) {
   const auto named = std::ranges::find(kStages, text);
   if (named != kStages.end()) return {.stage = static_cast<CudnnStage>(named - kStages.begin() + 1)};
   std::string all;
-  for (const std::string_view stage : kStages) all += (all.empty() ? " and none of " : ", ") + std::string(stage);
+  for (const std::string_view stage : kStages) all += (all.empty() ? " nor one of " : ", ") + std::string(stage);
   return {.draw = number(text, all)};
 }
 

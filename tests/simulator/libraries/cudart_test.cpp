@@ -324,18 +324,6 @@ TEST_F(CudartGraph, AnEventOfAnEndedCaptureCannotBeQueried) {
   ok(cudaGraphDestroy(graph));
 }
 
-// Settings come from the environment, and are read once: each case is a process.
-void with_setting(const char* name, const char* value, const std::function<void()>& body) {
-  testing::GTEST_FLAG(death_test_style) = "threadsafe";
-  EXPECT_EXIT(
-      {
-        setenv(name, value, 1);
-        body();
-        _exit(testing::Test::HasFailure());
-      },
-      testing::ExitedWithCode(0), "");
-}
-
 // An A100 has 164 KB of shared memory a multiprocessor, an L40S 100 KB, of which a block gets all but one.
 TEST(CudartSettings, LimitsAreThoseOfTheCapability) {
   for (const auto& [capability, shared, blocks] : {std::tuple("80", 163, 32), {"89", 99, 24}, {"90", 227, 32}}) {
@@ -399,32 +387,14 @@ TEST(CudartSettings, UnreadReportsArePrintedAtTheEnd) {
       testing::ExitedWithCode(Reports::kExitStatus), "simulated CUDA device: out of bounds: cudaMemset of 9 bytes");
 }
 TEST(CudartSettings, UnknownSettingsAreRefusedByName) {
-  testing::GTEST_FLAG(death_test_style) = "threadsafe";
-  EXPECT_EXIT(
-      {
-        setenv("WEFT_CUDA_DEVICE_SEEDS", "2", 1);
-        cudaDeviceSynchronize();
-      },
-      testing::ExitedWithCode(Reports::kExitStatus), "there is no setting WEFT_CUDA_DEVICE_SEEDS");
+  expect_setting_is_refused("WEFT_CUDA_DEVICE_SEEDS", "2", "there is no setting WEFT_CUDA_DEVICE_SEEDS");
 }
 TEST(CudartSettings, ValuesThatAreNoNumbersAreRefused) {
-  testing::GTEST_FLAG(death_test_style) = "threadsafe";
-  EXPECT_EXIT(
-      {
-        setenv("WEFT_CUDA_DEVICE_SEED", "two", 1);
-        cudaDeviceSynchronize();
-      },
-      testing::ExitedWithCode(Reports::kExitStatus), "WEFT_CUDA_DEVICE_SEED is 'two', not a whole number");
+  expect_setting_is_refused("WEFT_CUDA_DEVICE_SEED", "two", "WEFT_CUDA_DEVICE_SEED is 'two', not a whole number");
 }
 TEST(CudartSettings, ContractionIsAllOrDrawnByANumber) {
-  testing::GTEST_FLAG(death_test_style) = "threadsafe";
-  EXPECT_EXIT(
-      {
-        setenv("WEFT_CUDA_DEVICE_CONTRACTION", "some", 1);
-        cudaDeviceSynchronize();
-      },
-      testing::ExitedWithCode(Reports::kExitStatus),
-      "WEFT_CUDA_DEVICE_CONTRACTION is 'some', not a whole number and not 'all'");
+  expect_setting_is_refused("WEFT_CUDA_DEVICE_CONTRACTION", "some",
+                            "WEFT_CUDA_DEVICE_CONTRACTION is 'some', not a whole number nor 'all'");
 }
 
 }  // namespace

@@ -14,17 +14,11 @@ using testing::HasSubstr;
 
 constexpr int64_t kInput = 7;  // the program's number of the only tensor
 
-// Runs the body in a process that has these settings; it must exit with 0.
 void with_refusals(const char* setting, const std::function<void()>& body) {
-  testing::GTEST_FLAG(death_test_style) = "threadsafe";
-  EXPECT_EXIT(
-      {
-        setenv("WEFT_CUDA_DEVICE_CUDNN", setting, 1);
-        simulator().reports.set_policy(Reports::Policy::Collect);
-        body();
-        _exit(testing::Test::HasFailure());
-      },
-      testing::ExitedWithCode(0), "");
+  with_setting("WEFT_CUDA_DEVICE_CUDNN", setting, [&body] {
+    simulator().reports.set_policy(Reports::Policy::Collect);
+    body();
+  });
 }
 
 cudnnBackendDescriptor_t make(cudnnBackendDescriptorType_t type) {
@@ -144,14 +138,9 @@ TEST(Cudnn, HoldsPointersToWhatTheirTensorsPromise) {
 }
 
 TEST(Cudnn, AnUnknownStageIsRefusedWithThoseThatThereAre) {
-  testing::GTEST_FLAG(death_test_style) = "threadsafe";
-  EXPECT_EXIT(
-      {
-        setenv("WEFT_CUDA_DEVICE_CUDNN", "often", 1);
-        cudaDeviceSynchronize();
-      },
-      testing::ExitedWithCode(Reports::kExitStatus),
-      "WEFT_CUDA_DEVICE_CUDNN is 'often', not a whole number and none of graph, engines, plan, workspace, execution");
+  expect_setting_is_refused(
+      "WEFT_CUDA_DEVICE_CUDNN", "often",
+      "WEFT_CUDA_DEVICE_CUDNN is 'often', not a whole number nor one of graph, engines, plan, workspace, execution");
 }
 
 }  // namespace
