@@ -7,6 +7,7 @@
 #include <map>
 
 #include "parallel/output_loss.h"
+#include "tests/trainer/fixture/copy_under_way.h"
 #include "tests/trainer/fixture/covering_layouts.h"
 #include "tests/trainer/fixture/small_run.h"
 
@@ -171,18 +172,13 @@ TEST(CudaRun, TheUpdateComesAfterTheSnapshotOfWhatItChanges) {
   for (uint64_t i = 0; i < 3; ++i) trained.step({.learning_rate = 1e-3, .dropout_key = i});
   const size_t held = cuda.memory().use().held();
   const Tensor& master = trained.model().parameters().master().data;
-  std::vector<float> before(static_cast<size_t>(master.elements())), after(before);
-  download(cuda, master, std::span(before));
-  const auto memory = std::make_shared<MemoryPool>(snapshot_memory(cuda));
-  const Tensor copy(memory->allocate(master.bytes()), 0, master.shape(), master.dtype());
-  const std::span<std::byte> place(copy.raw(), copy.bytes());
-  Snapshot snapshot(cuda, {&master, 1}, {&place, 1});
+  CopyUnderWay copy(cuda, master);
   trained.step({.learning_rate = 1e-3, .dropout_key = 3});
   EXPECT_EQ(cuda.memory().use().held(), held);
-  snapshot.wait();
-  EXPECT_TRUE(std::ranges::equal(copy.span<float>(), before));
+  copy.expect_values_before();
+  std::vector<float> after(copy.before().size());
   download(cuda, master, std::span(after));
-  EXPECT_NE(after, before);
+  EXPECT_NE(after, copy.before());
 }
 
 // A run that is interrupted after its save resumes on the other device: checkpoints are independent of devices.

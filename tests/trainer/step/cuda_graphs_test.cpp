@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "parallel/local/in_process.h"
 #include "parallel/nccl/communicator.h"
+#include "tests/trainer/fixture/copy_under_way.h"
 #include "tests/trainer/fixture/covering_layouts.h"
 #include "tests/trainer/fixture/small_run.h"
 #include "trainer/step/kept_shapes.h"
@@ -143,16 +144,9 @@ TEST(CudaGraphRun, TheUpdateComesAfterTheSnapshotOfWhatItChanges) {
   Mesh mesh = Mesh::single();
   LayoutModel trained({}, {.graphs = true}, mesh, cuda);
   for (uint64_t i = 0; i < 4; ++i) trained.step({.learning_rate = 1e-3, .dropout_key = i});
-  const Tensor& master = trained.model().parameters().master().data;
-  std::vector<float> before(static_cast<size_t>(master.elements()));
-  download(cuda, master, std::span(before));
-  const auto memory = std::make_shared<MemoryPool>(snapshot_memory(cuda));
-  const Tensor copy(memory->allocate(master.bytes()), 0, master.shape(), master.dtype());
-  const std::span<std::byte> place(copy.raw(), copy.bytes());
-  Snapshot snapshot(cuda, {&master, 1}, {&place, 1});
+  CopyUnderWay copy(cuda, trained.model().parameters().master().data);
   EXPECT_TRUE(trained.step({.learning_rate = 1e-3, .dropout_key = 4}).outcome.replayed);
-  snapshot.wait();
-  EXPECT_TRUE(std::ranges::equal(copy.span<float>(), before));
+  copy.expect_values_before();
 }
 
 // Values derived from the weights, such as the weights packed for decoding, depend on the version.

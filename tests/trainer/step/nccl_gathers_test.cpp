@@ -5,6 +5,7 @@
 
 #include "parallel/local/in_process.h"
 #include "parallel/nccl/communicator.h"
+#include "tests/trainer/fixture/copy_under_way.h"
 #include "tests/trainer/fixture/layout_run.h"
 
 namespace weft {
@@ -100,16 +101,9 @@ TEST(NcclGathers, InGraphsComeAfterTheSnapshotOfWhatTheyWrite) {
     ParameterRegistry& parameters = trained.model().parameters();
     for (uint64_t i = 0; i < 3; ++i) trained.step({.learning_rate = 1e-3, .dropout_key = i});
     parameters.finish_weight_gather();
-    const Tensor& master = parameters.master().data;
-    std::vector<float> before(static_cast<size_t>(master.elements()));
-    download(context, master, std::span(before));
-    const auto memory = std::make_shared<MemoryPool>(snapshot_memory(context));
-    const Tensor copy(memory->allocate(master.bytes()), 0, master.shape(), master.dtype());
-    const std::span<std::byte> place(copy.raw(), copy.bytes());
-    Snapshot snapshot(context, {&master, 1}, {&place, 1});
+    CopyUnderWay copy(context, parameters.master().data);
     EXPECT_TRUE(trained.step({.learning_rate = 1e-3, .dropout_key = 3}).outcome.replayed);
-    snapshot.wait();
-    EXPECT_TRUE(std::ranges::equal(copy.span<float>(), before));
+    copy.expect_values_before();
   });
 }
 
