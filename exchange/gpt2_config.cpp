@@ -6,10 +6,10 @@
 #include <optional>
 
 #include "base/config/writer.h"
+#include "base/divide_up.h"
 #include "base/enum_table.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "data/batches/batch_plan.h"
 
 namespace weft {
 namespace {

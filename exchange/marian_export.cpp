@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/config/writer.h"
+#include "base/divide_up.h"
 #include "base/enum_table.h"
 #include "base/error.h"
-#include "data/batches/batch_plan.h"
 #include "data/prepare/specials.h"
 #include "data/tokenizer/file_names.h"
 #include "data/tokenizer/formats/hugging_face.h"

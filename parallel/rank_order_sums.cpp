@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallel/rank_order_sums.h"
 
+#include "base/divide_up.h"
 #include "kernels/ops/elementwise.h"
 
 namespace weft {
@@ -21,7 +22,7 @@ void reduce_scatter_bf16(Context& context, Communicator& axis, const Tensor& in,
 }
 
 void all_reduce_bf16(Context& context, Communicator& axis, const Tensor& in_place) {
-  const int64_t n = in_place.elements(), share = (n + axis.size() - 1) / axis.size(), whole = share * axis.size();
+  const int64_t n = in_place.elements(), share = divide_up(n, axis.size()), whole = share * axis.size();
   const Tensor flat = in_place.flat(0, Shape{n});
   const Tensor filled = whole == n ? flat : context.zeros({whole}, in_place.dtype());
   if (whole > n) convert(context, flat, filled.slice(0, n));
@@ -32,7 +33,7 @@ void all_reduce_bf16(Context& context, Communicator& axis, const Tensor& in_plac
 }
 
 RoundedSum::RoundedSum(Context& context, Communicator& axis, const Tensor& in, CollectiveUse use)
-    : context_(context), axis_(axis), use_(use), share_((in.elements() + axis.size() - 1) / axis.size()) {
+    : context_(context), axis_(axis), use_(use), share_(divide_up(in.elements(), axis.size())) {
   const int64_t n = in.elements(), whole = share_ * axis.size();
   sent_ = context.empty({whole}, DType::BF16);
   parts_ = context.empty({axis.size(), share_}, DType::BF16);

@@ -5,8 +5,8 @@
 #include <array>
 #include <limits>
 
+#include "base/divide_up.h"
 #include "base/error.h"
-#include "data/batches/batch_plan.h"
 
 namespace weft {
 namespace {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/divide_up.h"
 #include "base/error.h"
 #include "checkpoint/parameters.h"
 #include "data/batches/batch_plan_pairs.h"

@@ -87,6 +87,4 @@ int64_t left_out_of(const BatchPlan& evaluation, const Dataset& dataset, const E
 std::string describe_plan(const BatchPlan& plan, int64_t dp_size, int64_t micro_batch_tokens,
                           const std::function<void()>& beat = {}, Padding padding = Padding::None);
 
-constexpr int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 }  // namespace weft

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <numeric>
 
+#include "base/divide_up.h"
 #include "base/error.h"
 #include "base/progress.h"
 #include "data/batches/permutation.h"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/divide_up.h"
 #include "base/error.h"
 #include "data/batches/balanced_parts.h"
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "base/divide_up.h"
 #include "base/error.h"
 #include "data/batches/mixture.h"
 #include "data/batches/permutation.h"

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/divide_up.h"
 #include "base/error.h"
 
 namespace weft {

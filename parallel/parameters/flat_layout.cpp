@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/divide_up.h"
+
 namespace weft {
 namespace {
 
 constexpr int64_t kAlignment = 64;  // elements: every parameter starts on a cache line in any dtype
 
-int64_t round_up(int64_t n, int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
+int64_t round_up(int64_t n, int64_t multiple) { return divide_up(n, multiple) * multiple; }
 
 // Indices of parameters in the order of memory.
 std::vector<size_t> frozen_first(size_t count, const std::vector<bool>& frozen) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "base/divide_up.h"
 #include "job/vocabularies.h"
 #include "parallel/local/in_process.h"
 #include "tests/data/dataset/fixture.h"

@@ -8,6 +8,7 @@
 #include <new>
 #include <set>
 
+#include "base/divide_up.h"
 #include "checkpoint/header.h"
 #include "checkpoint/parameters.h"
 #include "checkpoint/parts/part.h"

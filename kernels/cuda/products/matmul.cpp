@@ -4,6 +4,7 @@
 #include <deque>
 #include <vector>
 
+#include "base/divide_up.h"
 #include "base/log.h"
 #include "kernels/cuda/products/algorithm_table.h"
 #include "kernels/cuda/products/algorithms.h"
@@ -23,7 +24,7 @@ using tuning::kProductCandidates, tuning::kProductRowStep, tuning::kProductWorks
 // Returns the product with its number of rows rounded up: m, and k in the gradient of a weight, which sums over rows.
 // The model fixes every other size.
 FusedGemm rounded(FusedGemm gemm) {
-  const auto up = [](int64_t rows) { return (rows + kProductRowStep - 1) / kProductRowStep * kProductRowStep; };
+  const auto up = [](int64_t rows) { return divide_up(rows, kProductRowStep) * kProductRowStep; };
   gemm.m = up(gemm.m);
   if (gemm.transpose_a) gemm.k = up(gemm.k);
   return gemm;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/divide_up.h"
 #include "kernels/cuda/products/own_product.h"
 #include "kernels/cuda/runtime/launch.h"
 #include "kernels/cuda/runtime/types.h"
@@ -74,7 +75,7 @@ template <class In, class Out>
 void multiply(const Stream& stream, const Gemm& g) {
   const Lines<In> a{static_cast<const In*>(g.a), g.m, g.transpose_a ? 1 : g.k, g.transpose_a ? g.m : 1};
   const Lines<In> b{static_cast<const In*>(g.b), g.n, g.transpose_b ? g.k : 1, g.transpose_b ? 1 : g.n};
-  const int64_t across = (g.n + kTile - 1) / kTile, down = (g.m + kTile - 1) / kTile;
+  const int64_t across = divide_up(g.n, kTile), down = divide_up(g.m, kTile);
   launch(stream, multiply_tiles<In, Out>, static_cast<unsigned>(across * down), kThreads, 0, a, b, g.k,
          static_cast<Out*>(g.c), across, g.add);
 }

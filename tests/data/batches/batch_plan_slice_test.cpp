@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/divide_up.h"
 #include "base/error.h"
 #include "data/batches/batch_plan_pairs.h"
 #include "data/batches/batch_plan_windows.h"

@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "base/divide_up.h"
 #include "data/batches/batch_plan_pairs.h"
 #include "data/batches/loader.h"
 

@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/divide_up.h"
+
 namespace weft::test {
 namespace {
 
 constexpr int64_t kSector = 32, kWarp = 32;
 constexpr int64_t kRowBlock = 16;       // rows of a matrix product
 constexpr int64_t kDropoutNumbers = 8;  // bytes that name a row to its dropout
-
-int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Products of so many blocks of 16 rows with a tile: `sixteens` of its 16-row groups, `columns` of its columns. An mma
 // is 16 x 8 x 16; a fragment of the tile serves all blocks, one ldmatrix.x4 for two mma of each.
@@ -33,12 +33,12 @@ Requested& Requested::operator+=(const Requested& other) {
   return *this;
 }
 
-int64_t RowRequests::warps() const { return up(std::min(pieces(), kMostRowThreads), kWarp); }
+int64_t RowRequests::warps() const { return divide_up(std::min(pieces(), kMostRowThreads), kWarp); }
 
 double RowRequests::numbers(int64_t count) const { return static_cast<double>(rows * count * warps() * kSector); }
 
 double RowRequests::numbers_of_pieces(int64_t count) const {
-  return static_cast<double>(up(rows * pieces(), kWarp) * count * kSector);
+  return static_cast<double>(divide_up(rows * pieces(), kWarp) * count * kSector);
 }
 
 bool AttentionRequests::of_short() const {
@@ -54,7 +54,7 @@ Requested AttentionRequests::forward_tile(int64_t length, int64_t begin) const {
   const int64_t keys = row_bytes() <= 256 ? 64 : 16384 / row_bytes();
   const int64_t own = std::min<int64_t>(columns, 128), parts = columns / own;
   const int64_t rows = std::min(warps * blocks * kRowBlock, length - begin), end = begin + rows;
-  const int64_t tiles = up(end, keys), fetched = std::min(tiles * keys, length);
+  const int64_t tiles = divide_up(end, keys), fetched = std::min(tiles * keys, length);
   Requested all{.bytes = static_cast<double>(element() * (rows * columns + fetched * (columns + own) + rows * own) +
                                              rows * (4 + kDropoutNumbers)),
                 .waits_with_copies_in_flight = warps * (tiles - 1)};
@@ -67,7 +67,7 @@ Requested AttentionRequests::forward_tile(int64_t length, int64_t begin) const {
     for (int64_t key = 0; key < seen; key += keys) {
       add_own_rows(all, dtype, blocks, columns);
       add_products(all, dtype, blocks, keys / 16, columns);
-      add_products(all, dtype, blocks, up(std::min(seen - key, keys), 16), own);
+      add_products(all, dtype, blocks, divide_up(std::min(seen - key, keys), 16), own);
     }
   }
   Requested whole;
@@ -82,7 +82,7 @@ Requested AttentionRequests::key_gradients(int64_t length, int64_t begin) const 
   const int64_t warps = this->warps(1), other = other_rows(), step = narrow() ? 16 : other;
   const int64_t own = columns <= 128 ? columns : 64, parts = columns / own, mine = blocks() * kRowBlock;
   const int64_t rows = std::min(warps * mine, length - begin), start = begin / other * other;
-  const int64_t tiles = up(length - start, other), fetched = length - start;
+  const int64_t tiles = divide_up(length - start, other), fetched = length - start;
   Requested all{.bytes = static_cast<double>(element() * (2 * rows * columns + 2 * fetched * columns + 2 * rows * own) +
                                              fetched * (8 + kDropoutNumbers)),
                 .waits_with_copies_in_flight = warps * (tiles - 1)};
@@ -110,18 +110,18 @@ Requested AttentionRequests::query_gradients(int64_t length, int64_t begin) cons
   const int64_t warps = this->warps(1), other = other_rows();
   const int64_t own = std::min<int64_t>(columns, 128), parts = columns / own, mine = blocks() * kRowBlock;
   const int64_t rows = std::min(warps * mine, length - begin), end = begin + rows;
-  const int64_t tiles = up(end, other), fetched = std::min(tiles * other, length);
+  const int64_t tiles = divide_up(end, other), fetched = std::min(tiles * other, length);
   Requested all{.bytes = static_cast<double>(element() * (2 * rows * columns + 2 * fetched * columns + rows * own)),
                 .waits_with_copies_in_flight = warps * (tiles - 1)};
   for (int64_t position = begin; position < end; position += mine) {
     const int64_t seen = std::min(length, position + mine);
-    all.bytes += static_cast<double>(up(seen, other) * mine * kDropoutNumbers);  // asked for at each tile
+    all.bytes += static_cast<double>(divide_up(seen, other) * mine * kDropoutNumbers);  // asked for at each tile
     for (int64_t key = 0; key < seen; key += other) {
       for (int product = 0; product < 2; ++product) {
         add_own_rows(all, dtype, blocks(), columns);
         add_products(all, dtype, blocks(), other / 16, columns);
       }
-      add_products(all, dtype, blocks(), up(std::min(seen - key, other), 16), own);
+      add_products(all, dtype, blocks(), divide_up(std::min(seen - key, other), 16), own);
     }
   }
   Requested whole;
@@ -160,13 +160,13 @@ Requested CachedRequests::tile(int64_t before, int64_t begin, int64_t start, int
   const int64_t element = static_cast<int64_t>(size_of(dtype)), keys = row_bytes() <= 256 ? 64 : 16384 / row_bytes();
   const int64_t rows = std::min(warps() * kRowBlock, added - begin);
   Requested one{.bytes = static_cast<double>(element * (rows * columns + (end - start) * (columns + own()))),
-                .waits_with_copies_in_flight = warps() * (up(end - start, keys) - 1)};
+                .waits_with_copies_in_flight = warps() * (divide_up(end - start, keys) - 1)};
   for (int64_t row = begin; row < begin + rows; row += kRowBlock) {
     const int64_t seen = std::min(end, before + std::min(row + kRowBlock, added));
     for (int64_t key = start; key < seen; key += keys) {
       add_own_rows(one, dtype, 1, columns);
       add_products(one, dtype, 1, keys / 16, columns);
-      add_products(one, dtype, 1, up(std::min(seen - key, keys), 16), own());
+      add_products(one, dtype, 1, divide_up(std::min(seen - key, keys), 16), own());
     }
   }
   return one;
@@ -182,7 +182,7 @@ Requested CachedRequests::all() const {
     sum.bytes += static_cast<double>(added * heads * 4 * row_bytes());
     for (int64_t begin = 0; begin < added; begin += warps() * kRowBlock) {
       const int64_t rows = std::min(warps() * kRowBlock, added - begin), keys = before + begin + rows;
-      const int64_t chunk = apart ? kChunk : keys, chunks = up(keys, chunk);
+      const int64_t chunk = apart ? kChunk : keys, chunks = divide_up(keys, chunk);
       for (int64_t block = 0; block < heads * parts * chunks; ++block) {
         const int64_t start = block % chunks * chunk;
         sum += tile(before, begin, start, std::min(keys, start + chunk));
