@@ -5,6 +5,7 @@
 #include "bench/step_bench.h"
 #include "parallel/local/in_process.h"
 #include "parallel/nccl/communicator.h"
+#include "tests/support/cuda_devices.h"
 
 namespace weft {
 namespace {
@@ -30,6 +31,7 @@ std::vector<double> exposed_by_rank() {
 
 // The simulated device's clock is the same in every run; the host's clock never is.
 TEST(NcclBench, ExposedCommunicationIsTimedByTheDevices) {
+  if (const std::string lacks = test::lacks_simulation(); !lacks.empty()) GTEST_SKIP() << lacks;
   const std::vector<double> exposed = exposed_by_rank();
   ASSERT_EQ(exposed.size(), 2u);
   for (const double seconds : exposed) EXPECT_GT(seconds, 10e-6);  // a collective's time

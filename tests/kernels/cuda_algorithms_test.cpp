@@ -16,6 +16,7 @@
 #include "kernels/cuda/runtime/devices.h"
 #include "simulator/runtime/simulator.h"
 #include "tests/kernels/fixture/products.h"
+#include "tests/support/cuda_devices.h"
 
 namespace weft::cuda {
 namespace {
@@ -28,6 +29,9 @@ constexpr ProductOptions kMeasured{.algorithms = AlgorithmChoice::Measured};
 class Algorithms : public testing::Test {
  protected:
   Algorithms() { engine.set_options(kMeasured); }
+  void SetUp() override {
+    if (const std::string lacks = test::lacks_simulation(); !lacks.empty()) GTEST_SKIP() << lacks;
+  }
 
   // The time that work takes in the stream, by the simulator's clock: each product takes more than 5 us.
   double microseconds(const std::function<void()>& work) const {

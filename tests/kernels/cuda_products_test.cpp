@@ -11,6 +11,7 @@
 #include "kernels/cuda/tuning.h"
 #include "simulator/runtime/simulator.h"
 #include "tests/kernels/fixture/products.h"
+#include "tests/support/cuda_devices.h"
 
 namespace weft::cuda {
 namespace {
@@ -32,6 +33,9 @@ class Products : public testing::Test {
     engine.run(gemm);
     EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
     return cuda_device::simulator().library_calls;
+  }
+  void SetUp() override {
+    if (const std::string lacks = test::lacks_simulation(); !lacks.empty()) GTEST_SKIP() << lacks;
   }
   static void refuse(const char* what) { setenv("WEFT_CUDA_DEVICE_REFUSALS", what, 1); }
   void TearDown() override { unsetenv("WEFT_CUDA_DEVICE_REFUSALS"); }

@@ -11,6 +11,7 @@
 #include "parallel/local/in_process.h"
 #include "parallel/nccl/communicator.h"
 #include "tests/parallel/fixture.h"
+#include "tests/support/cuda_devices.h"
 
 namespace weft {
 namespace {
@@ -18,6 +19,7 @@ namespace {
 using namespace test;
 
 void on_devices(const MeshLayout& layout, const std::function<void(Mesh& mesh, Context& context)>& body) {
+  if (const std::string lacks = lacks_devices(layout.ranks()); !lacks.empty()) GTEST_SKIP() << lacks;
   run_hosts_in_process(layout, [&](const MakeHostPlane& host, int rank) {
     Context context({DeviceKind::Cuda, rank});
     Mesh mesh = nccl_mesh(layout, rank, host, context);

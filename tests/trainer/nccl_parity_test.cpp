@@ -6,6 +6,7 @@
 
 #include "parallel/local/in_process.h"
 #include "parallel/nccl/communicator.h"
+#include "tests/support/cuda_devices.h"
 #include "tests/trainer/fixture/covering_layouts.h"
 
 namespace weft {
@@ -47,6 +48,7 @@ class NcclParity : public testing::TestWithParam<Cell> {};
 
 TEST_P(NcclParity, LayoutsGiveTheRunOfOneRankOnTheCpu) {
   const auto& [model, what, layout] = GetParam();
+  if (const std::string lacks = lacks_devices(layout.dp * layout.tp); !lacks.empty()) GTEST_SKIP() << lacks;
   Context cpu;
   Mesh alone = Mesh::single();
   const LayoutRun one = test::train(what, {}, alone, cpu);

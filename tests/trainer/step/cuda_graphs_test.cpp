@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "parallel/local/in_process.h"
 #include "parallel/nccl/communicator.h"
+#include "tests/support/cuda_devices.h"
 #include "tests/trainer/fixture/copy_under_way.h"
 #include "tests/trainer/fixture/covering_layouts.h"
 #include "tests/trainer/fixture/small_run.h"
@@ -58,6 +59,7 @@ class CudaStepGraphs : public testing::TestWithParam<Cell> {};
 
 TEST_P(CudaStepGraphs, GiveTheBitsOfStepsWithout) {
   const auto& [model, what, layout] = GetParam();
+  if (const std::string lacks = lacks_devices(layout.dp * layout.tp); !lacks.empty()) GTEST_SKIP() << lacks;
   const std::vector<LayoutRun> plain = runs(what, layout, false), replayed = runs(what, layout, true);
   for (size_t rank = 0; rank < plain.size(); ++rank) {
     SCOPED_TRACE(rank);
