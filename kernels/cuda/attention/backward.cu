@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(KeyShape<T, kWidth, kRowBlocks>::kThreads, Key
     for (int b = 0; b < kRowBlocks; ++b) seen[b] = {position(b), end, args.causal};
     const auto take = [&]<bool kEdge>() {
       float weights[kRowBlocks][kOther / 8][4];
-      row_products<kWidth, kOther, kAtOnce>(own[0], first, queries, weights);
+      row_products<kWidth, kOther, kAtOnce, Shape::kHidden>(own[0], first, queries, weights);
 #pragma unroll
       for (int from = 0; from < kOther; from += kStep) {
         if (kEdge && !any_sees(seen, begin + from, kStep)) continue;
@@ -109,15 +109,15 @@ __global__ void __launch_bounds__(KeyShape<T, kWidth, kRowBlocks>::kThreads, Key
             });
           }
         }
-        row_products<kWidth, kStep, kAtOnce>(own[1], first, dout + from * kWidth, dpart);
+        row_products<kWidth, kStep, kAtOnce, Shape::kHidden>(own[1], first, dout + from * kWidth, dpart);
         score_gradients<kEdge>(
             part, dpart, begin + from, seen, args.scale * kLog2E, dropped,
             [&](int, int j, int i) { return number.log_sum[from + 8 * j + lane() % 4 * 2 + i % 2]; },
             [&](int, int j, int i) { return number.delta[from + 8 * j + lane() % 4 * 2 + i % 2]; });
-        add_weighted<kEdge, kWidth, kStep, kColumns>(dvalues, part, dout + from * kWidth, first_column, begin + from,
-                                                     seen);
-        add_weighted<kEdge, kWidth, kStep, kColumns>(dkeys, dpart, queries + from * kWidth, first_column, begin + from,
-                                                     seen);
+        add_weighted<kEdge, kWidth, kStep, kColumns, Shape::kHidden>(dvalues, part, dout + from * kWidth, first_column,
+                                                                     begin + from, seen);
+        add_weighted<kEdge, kWidth, kStep, kColumns, Shape::kHidden>(dkeys, dpart, queries + from * kWidth,
+                                                                     first_column, begin + from, seen);
       }
     };
     if (all_see(seen, begin, kOther)) {
@@ -209,8 +209,8 @@ __global__ void __launch_bounds__(QueryShape<T, kWidth, kRowBlocks>::kThreads,
     const T *keys_tile = buffer(2 * turn), *values = buffer(2 * turn + 1);
     const auto take = [&]<bool kEdge>() {
       float weights[kRowBlocks][kOther / 8][4], dweights[kRowBlocks][kOther / 8][4];
-      row_products<kWidth, kOther>(own[0], first, keys_tile, weights);
-      row_products<kWidth, kOther>(own[1], first, values, dweights);
+      row_products<kWidth, kOther, Shape::kAtOnce, Shape::kHidden>(own[0], first, keys_tile, weights);
+      row_products<kWidth, kOther, Shape::kAtOnce, Shape::kHidden>(own[1], first, values, dweights);
       Dropped<kRowBlocks> dropped{.active = args.dropout.mask.active()};
       if (dropped.active) {
         AttentionDropout dropout = args.dropout;
@@ -225,7 +225,8 @@ __global__ void __launch_bounds__(QueryShape<T, kWidth, kRowBlocks>::kThreads,
       score_gradients<kEdge>(
           weights, dweights, begin, seen, args.scale * kLog2E, dropped,
           [&](int b, int, int i) { return log_sum[b][i / 2]; }, [&](int b, int, int i) { return delta[b][i / 2]; });
-      add_weighted<kEdge, kWidth, kOther, kColumns>(dqueries, dweights, keys_tile, first_column, begin, seen);
+      add_weighted<kEdge, kWidth, kOther, kColumns, Shape::kHidden>(dqueries, dweights, keys_tile, first_column, begin,
+                                                                    seen);
     };
     if (all_see(seen, begin, kOther)) {
       take.template operator()<false>();

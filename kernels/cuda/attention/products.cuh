@@ -37,20 +37,24 @@ __device__ void clear(float (&sums)[kBlocks][kCount][4]) {
   }
 }
 
-// lane(), from which the places of fragments follow. Wide heads and several blocks of rows have many: computed ahead of
-// the loop over tiles, they would not leave enough registers for the sums.
-template <int kWidth, int kBlocks>
+// lane(), from which the places of fragments follow. kHidden: the compiler cannot compute them ahead of the loop over
+// tiles, where those of wide heads would not leave enough registers for the sums.
+template <bool kHidden>
 __device__ int lane_of_tile() {
-  return kWidth * kBlocks > 64 ? unforeseen(lane()) : lane();
+  return kHidden ? unforeseen(lane()) : lane();
 }
+
+// Whether places are hidden where a kernel does not say so itself.
+template <int kWidth>
+inline constexpr bool kHidePlaces = kWidth > 64;
 
 // scores[i] = a b^T of rows first + 16 i .. first + 16 (i + 1) of tile a and rows 0 .. kCount of tile b. Each element
 // of b is read once for all blocks of rows. kAtOnce: steps of 16 columns whose elements may be in registers at once.
-template <int kWidth, int kCount, int kAtOnce = 4, int kBlocks>
+template <int kWidth, int kCount, int kAtOnce = 4, bool kHidden = kHidePlaces<kWidth>, int kBlocks>
 __device__ void row_products(const __nv_bfloat16* a, int first, const __nv_bfloat16* b,
                              float (&scores)[kBlocks][kCount / 8][4]) {
   using Tile = TileRows<__nv_bfloat16, kWidth>;
-  const int l = lane_of_tile<kWidth, kBlocks>(), a_at = Tile::at(first + l % 16, l / 16);
+  const int l = lane_of_tile<kHidden>(), a_at = Tile::at(first + l % 16, l / 16);
   const int b_at = Tile::at(l % 8 + l / 16 * 8, l / 8 % 2);
   clear(scores);
 #pragma unroll kAtOnce
@@ -71,7 +75,7 @@ __device__ void row_products(const __nv_bfloat16* a, int first, const __nv_bfloa
   }
 }
 
-template <int kWidth, int kCount, int kAtOnce = 1>
+template <int kWidth, int kCount, int kAtOnce = 1, bool kHidden = false>
 __device__ void row_products(const float* a, int first, const float* b, float (&scores)[1][kCount / 8][4]) {
   using Tile = TileRows<float, kWidth>;
   static_assert(Tile::kChunks % 8 == 0);
@@ -155,11 +159,12 @@ __device__ void spoil_sums(float (&sums)[kColumns / 8][4], const __nv_bfloat16* 
 // sums[i] += weights[i] tile, over the tile's rows 0 .. kCount, which are columns begin .. of the blocks of weights,
 // for its columns first_column .. first_column + kColumns. kEdge: some row does not see all of them. Its weights there
 // are 0, but still take no part: 0 times an infinity is not 0.
-template <bool kEdge, int kWidth, int kCount, int kColumns, int kBlocks, class SeenRows>
+template <bool kEdge, int kWidth, int kCount, int kColumns, bool kHidden = kHidePlaces<kWidth>, int kBlocks,
+          class SeenRows>
 __device__ void add_weighted(float (&sums)[kBlocks][kColumns / 8][4], const float (&weights)[kBlocks][kCount / 8][4],
                              const __nv_bfloat16* tile, int first_column, int begin, const SeenRows (&seen)[kBlocks]) {
   using Tile = TileRows<__nv_bfloat16, kWidth>;
-  const int l = lane_of_tile<kWidth, kBlocks>(), at = Tile::at(l % 16, l / 16 + first_column / 8);
+  const int l = lane_of_tile<kHidden>(), at = Tile::at(l % 16, l / 16 + first_column / 8);
   uint32_t left_out = 0;
 #pragma unroll
   for (int k = 0; k < kCount / 16; ++k) {
@@ -200,7 +205,7 @@ __device__ void add_weighted(float (&sums)[kBlocks][kColumns / 8][4], const floa
   }
 }
 
-template <bool kEdge, int kWidth, int kCount, int kColumns, class SeenRows>
+template <bool kEdge, int kWidth, int kCount, int kColumns, bool kHidden = false, class SeenRows>
 __device__ void add_weighted(float (&sums)[1][kColumns / 8][4], const float (&weights)[1][kCount / 8][4],
                              const float* tile, int first_column, int begin, const SeenRows (&all_seen)[1]) {
   using Tile = TileRows<float, kWidth>;

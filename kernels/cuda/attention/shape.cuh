@@ -79,6 +79,7 @@ struct AttentionGradientShape
   // way at once.
   static constexpr bool kTight = kGradients == 2 && kMostRowBlocks<T, kWidth> > 1;
   static constexpr int kStep = kTight ? 16 : kOther, kAtOnce = !kTight ? 4 : kShort ? 1 : 2;
+  static constexpr bool kHidden = kWidth * kRowBlocks > 64;  // of places of fragments (products.cuh)
   static constexpr size_t kOwnBytes = static_cast<size_t>(kOwn) * kRowBytes;
   static constexpr size_t kOtherBytes = static_cast<size_t>(kOther) * kRowBytes;
   static constexpr size_t kStatsBytes = 4 * kOther * sizeof(float);  // QueryNumbers of a tile
