@@ -56,6 +56,8 @@ class Bench {
       report.rows.push_back(step.outcome.tokens);
       report.loss = step.outcome.loss;
       report.skipped += step.outcome.skipped;
+      report.replayed += step.outcome.replayed;
+      report.captured += step.outcome.captured;
     }
     finish_last(report.steps);
     report.rank_compute = by_rank(report.mean().compute);

@@ -69,6 +69,8 @@ struct BenchReport {
   std::map<std::string, Ledger::Entry, std::less<>> operations;  // rank 0, over the steps with every operation timed
   double loss = 0;                                               // in the last step
   int64_t skipped = 0;  // steps without a finite loss: their update did nothing
+  // Measured steps that were launched as graphs, and of those the ones that captured theirs first.
+  int64_t replayed = 0, captured = 0;
 
   double seconds() const;            // sum over all measured steps
   double tokens_per_second() const;  // all tokens over all seconds

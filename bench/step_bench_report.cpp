@@ -40,6 +40,18 @@ std::string axes_text(const MeshLayout& layout) {
   return fmt::format("{}", fmt::join(axes, " x "));
 }
 
+// Which steps a graph's replay stands for: a first step of a shape, and a captured one, take longer than those after it.
+std::string graphs_line(const BenchReport& r) {
+  const int64_t steps = std::ssize(r.steps), queued = steps - r.replayed;
+  std::string text = fmt::format("replayed as CUDA graphs: {} of {}", r.replayed - r.captured, counted(steps, "step"));
+  if (r.captured + queued > 0) {
+    text += fmt::format("; {} were captured and {} queued operation by operation, for shapes that are new: more --warmup "
+                        "leaves fewer of them",
+                        r.captured, queued);
+  }
+  return text + "\n";
+}
+
 // Null if the figure was not measured: an unknown figure is never a number.
 Json known(double value) { return value > 0 ? Json(value) : Json(nullptr); }
 
@@ -63,6 +75,7 @@ std::string describe(const BenchReport& r) {
   text += part_line("control all-reduce", mean.control, mean.total);
   text += part_line("optimizer", mean.update, mean.total);
   text += part_line("data wait", mean.data, mean.total);
+  if (r.replayed > 0) text += graphs_line(r);
   text += fmt::format("{:.1f} GFLOP/s, counting {}\n", r.gflops(), r.formula);
   text += r.peak.gflops > 0
               ? fmt::format("{:.1f} % of the measured peak, {:.1f} GFLOP/s: the best of a sweep of products, {}\n",
@@ -117,6 +130,8 @@ Json to_json(const BenchReport& r) {
                {"peak_process_bytes", r.peak_process_bytes},
                {"loss", r.loss},
                {"skipped_steps", r.skipped},
+               {"replayed_steps", r.replayed},
+               {"captured_steps", r.captured},
                {"operations", std::move(operations)},
                {"steps", std::move(steps)}});
   return json;

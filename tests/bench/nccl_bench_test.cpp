@@ -38,5 +38,21 @@ TEST(NcclBench, ExposedCommunicationIsTimedByTheDevices) {
   EXPECT_EQ(exposed_by_rank(), exposed);
 }
 
+// The first step of a shape is queued, the second is captured, the third is the first that a replay alone makes.
+TEST(NcclBench, StepsAreCountedByHowTheyAreLaunched) {
+  JobConfig job;
+  job.model = {.layers = 1, .width = 32, .heads = 4, .max_length = 16};
+  job.batch = {.sequences = 2, .context_length = 16};
+  Context context({DeviceKind::Cuda, 0});
+  Mesh mesh = Mesh::single();
+  const SyntheticData data = make_synthetic_data(job, {.vocabulary = 50});
+  const BenchReport all = bench_steps(context, mesh, job, data, {.warmup = 0, .steps = 4, .peak = false});
+  EXPECT_EQ(all.replayed, 3);
+  EXPECT_EQ(all.captured, 1);
+  const BenchReport warm = bench_steps(context, mesh, job, data, {.warmup = 2, .steps = 4, .peak = false});
+  EXPECT_EQ(warm.replayed, 4);
+  EXPECT_EQ(warm.captured, 0);
+}
+
 }  // namespace
 }  // namespace weft

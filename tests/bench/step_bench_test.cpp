@@ -145,6 +145,11 @@ TEST(StepBench, UnknownFiguresAreNamedOnThePage) {
                            "6 N + 6 x layers x width x T", "MFU: n/a", "peak: not measured"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part;
   }
+  EXPECT_EQ(text.find("graphs"), std::string::npos);
+  r.replayed = 1;
+  EXPECT_NE(describe(r).find("replayed as CUDA graphs: 1 of 1 step\n"), std::string::npos);
+  r.captured = 1;
+  EXPECT_NE(describe(r).find("0 of 1 step; 1 were captured and 0 queued operation by operation"), std::string::npos);
   r.peak = {.gflops = 2 * r.gflops(), .shape = "8 x 8 x 8"};
   EXPECT_NE(describe(r).find("50.0 % of the measured peak"), std::string::npos);
 }

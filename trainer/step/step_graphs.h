@@ -44,6 +44,8 @@ class StepGraphs {
 
   // Notes a step and returns whether launch() can run it.
   bool take(const StepBatches& batches);
+  // Whether the shape's graph has been captured.
+  bool contains(uint64_t shape) const { return captured_.contains(shape); }
   // Runs forward and backward as the graph of their shape. `queue` queues them for the given micro-batches and state;
   // it is called for the capture alone.
   using QueueStep = std::function<StepCounts(std::span<const ModelBatch>, const StepState&)>;

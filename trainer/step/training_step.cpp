@@ -215,6 +215,7 @@ StepReport TrainingStep::compute(const StepBatches& batches, const StepState& st
                                  const StepRequests& requests, const StepBatches* next) {
   // take() notes the shape even if this rank times its operations: all ranks' graphs must be given the same shapes.
   const bool replayed = graphs_ && graphs_->take(batches) && !watched();
+  const bool captured = replayed && !graphs_->contains(batches.shape);
   const StepCounts counts = replayed ? run_as_graph(batches, state, next) : run_eagerly(batches, state, next);
   const Time before_reduce = timer.read();
   timer.restart();
@@ -226,6 +227,7 @@ StepReport TrainingStep::compute(const StepBatches& batches, const StepState& st
                             .exposed = counts.exposed},
                            requests);
   step.outcome.replayed = replayed;
+  step.outcome.captured = captured;
   return step;
 }
 

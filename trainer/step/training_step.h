@@ -39,6 +39,7 @@ struct StepOutcome {
   int64_t padding_rows = 0;   // rows beside those of tokens (data/batches/padded_shape.h)
   double gradient_norm = 0;   // before clipping
   bool replayed = false;      // forward and backward were launched as a graph
+  bool captured = false;      // that graph was captured first, which takes longer
   bool spike = false;         // loss or norm was finite, and above its limit
   bool skipped = false;       // loss or norm was a spike, or not finite on some rank: nothing changed
   bool stop = false;          // some rank was asked to stop
