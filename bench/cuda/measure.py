@@ -19,6 +19,13 @@ from translation import measure_translation
 SIZES = {"gpt2-124m": (32, 32768), "gpt2-350m": (64, 16384), "gpt2-774m": (32, 16384), "gpt2-1558m": (32, 8192)}
 # What else the first of the models is measured with.
 VARIANTS = {"own attention": ["train.attention=own"], "no graphs": ["train.graphs=false"]}
+# Programs of tests that run on a device, the most telling first, and the seconds that each may take. Those of NCCL leave
+# out what needs more devices than there are.
+TESTS = {"operations": ("tests/kernels/kernels_test", 150), "whole steps": ("tests/trainer/cuda_test", 90),
+         "steps as graphs": ("tests/trainer/cuda_graphs_test", 90), "graphs": ("tests/kernels/kernels_cuda_graphs_test", 30),
+         "copies": ("tests/kernels/kernels_cuda_copies_test", 30),
+         "a library's attention": ("tests/kernels/kernels_library_attention_test", 30),
+         "NCCL": ("tests/parallel/nccl_test", 60), "layouts over NCCL": ("tests/trainer/nccl_parity_test", 90)}
 SANITIZED = "*ResidualNorm*:*CrossEntropy*:*Attention*:*Embed*"
 
 
@@ -80,13 +87,12 @@ def meet_device(record):
 
 
 def test(record):
-    operations = program(record.options, "kernels_test", "tests/kernels")
-    if operations:
-        chosen = [f"--gtest_filter={record.amounts.operations}", "--gtest_brief=1"]
-        record.run("tests of operations", 150, [operations, *chosen], WEFT_TEST_DEVICE="cuda")
-    steps = program(record.options, "cuda_test", "tests/trainer")
-    if steps:
-        record.run("tests of whole steps", 90, [steps, f"--gtest_filter={record.amounts.whole_steps}", "--gtest_brief=1"])
+    for what, (path, seconds) in TESTS.items():
+        folder, _, name = path.rpartition("/")
+        found = program(record.options, name, folder)
+        if found:
+            record.run(f"tests of {what}", seconds, [found, f"--gtest_filter={record.amounts.tests[what]}", "--gtest_brief=1"],
+                       WEFT_TEST_DEVICE="cuda")
 
 
 def sanitize(record):

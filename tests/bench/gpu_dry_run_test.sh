@@ -27,8 +27,9 @@ left_out = {"PyTorch gpt2-124m", "PyTorch transformer-base"}
 tools = {"memcheck", "racecheck", "initcheck"}  # of compute-sanitizer, which a machine may have
 wanted = {"doctor", "gpt2-124m", "gpt2-124m own attention", "gpt2-124m no graphs", "same bits: a second run", "same bits: without graphs",
           "same bits: killed and resumed", "same bits: stopped and resumed", "same bits: two ranks again", "gpt: losses",
-          "translation: losses", "sample-translate: losses", "tests of operations", "tests of whole steps", "gpt2-350m",
-          "gpt2-774m", "gpt2-1558m", "transformer-base"} | left_out
+          "translation: losses", "sample-translate: losses", "tests of operations", "tests of whole steps",
+          "tests of steps as graphs", "tests of graphs", "tests of copies", "tests of a library's attention", "tests of NCCL",
+          "tests of layouts over NCCL", "gpt2-350m", "gpt2-774m", "gpt2-1558m", "transformer-base"} | left_out
 assert outcomes.keys() - tools == wanted, outcomes.keys() ^ wanted
 assert {name for name, outcome in outcomes.items() if outcome != "passed"} - tools == left_out, outcomes
 assert result["simulated"] is True and len(result["gpu"]["steps"]) == 7, result["gpu"]
