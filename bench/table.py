@@ -227,11 +227,12 @@ def devices_table(folder):
 
 
 def device_headline(folder):
-    """GPT-2 124M on each device, beside the fastest peer that was measured on the same card."""
+    """GPT-2 124M on each device as measured last, beside the fastest peer that was measured on the same card."""
     found = [result for result in results(folder) if "gpu" in result and not result["simulated"]
              and fastest_peer(result, "gpt2-124m")]
+    latest = {result["machine"]["devices"][0].split(",")[0]: result for result in sorted(found, key=lambda one: one["date"])}
     lines = []
-    for result in found:
+    for result in (latest[device] for device in sorted(latest)):
         steps = next(one for one in result["gpu"]["steps"] if one["job"] == "gpt2-124m")
         rate, peer = steps["median_tokens_per_second"], fastest_peer(result, "gpt2-124m")
         lines.append(f"on one {result['machine']['devices'][0].split(',')[0]} at {number(rate)} tokens/s, "
