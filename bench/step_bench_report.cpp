@@ -40,14 +40,16 @@ std::string axes_text(const MeshLayout& layout) {
   return fmt::format("{}", fmt::join(axes, " x "));
 }
 
-// Which steps a graph's replay stands for: a first step of a shape, and a captured one, take longer than those after it.
+// Which steps a graph's replay stands for: a first step of a shape, and a captured one, take longer than those after
+// it.
 std::string graphs_line(const BenchReport& r) {
   const int64_t steps = std::ssize(r.steps), queued = steps - r.replayed;
   std::string text = fmt::format("replayed as CUDA graphs: {} of {}", r.replayed - r.captured, counted(steps, "step"));
   if (r.captured + queued > 0) {
-    text += fmt::format("; {} were captured and {} queued operation by operation, for shapes that are new: more --warmup "
-                        "leaves fewer of them",
-                        r.captured, queued);
+    text += fmt::format(
+        "; {} were captured and {} queued operation by operation, for shapes that are new: more --warmup "
+        "leaves fewer of them",
+        r.captured, queued);
   }
   return text + "\n";
 }

@@ -125,6 +125,12 @@ MemoryUse MemoryPool::use() const {
   return blocks_->use;
 }
 
+size_t MemoryPool::room() const {
+  const std::lock_guard lock(blocks_->mutex);
+  const size_t most = std::numeric_limits<size_t>::max(), free = blocks_->allocator->free_bytes();
+  return free > most - blocks_->use.cached ? most : free + blocks_->use.cached;
+}
+
 void MemoryPool::reset_peak() {
   const std::lock_guard lock(blocks_->mutex);
   blocks_->use.peak = blocks_->use.held();

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 
 #include "kernels/tensor.h"
@@ -17,6 +18,8 @@ class Allocator {
   virtual size_t block_size(size_t bytes) const = 0;
   virtual MemoryBlock allocate(size_t block_size) = 0;  // a block without an address if out of memory
   virtual void release(const MemoryBlock& block) noexcept = 0;
+  // Bytes that the device has free, in blocks of any size; the largest number where it does not say.
+  virtual size_t free_bytes() const { return std::numeric_limits<size_t>::max(); }
 };
 
 // The host's memory, with huge pages for large blocks. The CPU's tensors lie in it.
@@ -48,6 +51,8 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   // MemoryError if the device is out of memory, even after the pool has returned the blocks kept for reuse.
   std::shared_ptr<Storage> allocate(size_t bytes);
   MemoryUse use() const;
+  // Bytes that more tensors may have: blocks kept for reuse, and what the device has free.
+  size_t room() const;
   void reset_peak();
 
  private:

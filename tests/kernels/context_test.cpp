@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <thread>
 #include <type_traits>
 
@@ -88,6 +89,28 @@ TEST(Memory, PeakIsTheMostHeldAtOnce) {
   EXPECT_EQ(context.memory().use().peak, 2U * 16384 + context.memory().use().lent);
   context.memory().reset_peak();
   EXPECT_EQ(context.memory().use().peak, context.memory().use().held());
+}
+
+TEST(Memory, RoomIsWhatIsFreeAndWhatIsKept) {
+  class Small : public Allocator {
+   public:
+    Device device() const override { return {DeviceKind::Meta}; }
+    size_t block_size(size_t bytes) const override { return bytes; }
+    MemoryBlock allocate(size_t size) override { return free_ -= size, MemoryBlock{.bytes = size}; }
+    void release(const MemoryBlock& block) noexcept override { free_ += block.bytes; }
+    size_t free_bytes() const override { return free_; }
+
+   private:
+    size_t free_ = 1000;
+  };
+  const auto pool = std::make_shared<MemoryPool>(std::make_shared<Small>());
+  EXPECT_EQ(pool->room(), 1000u);
+  auto first = pool->allocate(300);
+  const auto second = pool->allocate(100);
+  EXPECT_EQ(pool->room(), 600u);
+  first.reset();
+  EXPECT_EQ(pool->room(), 900u);
+  EXPECT_EQ(std::make_shared<MemoryPool>(host_allocator())->room(), std::numeric_limits<size_t>::max());
 }
 
 TEST(Memory, TensorsMayBeReleasedByAnotherThread) {

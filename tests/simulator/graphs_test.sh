@@ -64,6 +64,16 @@ for case in 'windows dp2' 'windows tp2 parallel.tp=2' 'pairs zero1 parallel.zero
 done
 matches log 'padding: [0-9.]+ % of the rows'
 
+# A device that has memory for a step, beside the 32 MiB that products work in, and not for graphs beside it: these give
+# way to steps of other shapes and to evaluations, and no bit differs.
+on pairs 1 roomy train.max_steps=16 evaluation.every_steps=5 train.graphs=false || fail "a device with much memory"
+mib=$(sed -nE 's/.*tried once: ([0-9.]+) MiB.*/\1/p' log)
+WEFT_CUDA_DEVICE_MEMORY=$(python3 -c "print(int(($mib * 1.3 + 33) * 2**20))") \
+  on pairs 1 tight train.max_steps=16 evaluation.every_steps=5 || fail "a device with little memory: $(tail -3 log)"
+matches log 'CUDA graphs give back their memory'
+same_runs roomy tight
+(($(grep -c '"replayed":1' tight/metrics.jsonl) >= 2)) || fail "tight: no step is a graph"
+
 # A rank stops while graphs are launched; the others end.
 for case in 'windows 2 dp2' 'pairs 4 dp2tp2 parallel.tp=2'; do
   read -r kind ranks run settings <<<"$case"

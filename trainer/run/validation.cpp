@@ -20,6 +20,7 @@ Validation::Validation(const JobConfig& job, const TrainingData& data, TrainingS
 
 // Repeats the evaluation if ranks have measured algorithms during it, so that all of it uses the same algorithms.
 std::optional<ValidationReport> Validation::measure(const std::function<bool()>& give_up) {
+  setup_.step().make_room();
   setup_.parameters().finish_weight_gather();  // a replica may have nothing to evaluate
   const EvaluationOptions options = validation_options(job_);
   ValidationReport report;

@@ -22,6 +22,9 @@ class KeptShapes {
   // Notes a step and returns whether its shape is kept from now on. `bucket` is 0 without padding.
   bool take(uint64_t shape, const BatchShape& bucket);
   bool contains(uint64_t shape) const { return kept_.contains(shape); }
+  bool empty() const { return kept_.empty(); }
+  // Keeps none of the shapes from now on; one that comes again is kept at once.
+  void drop() { kept_.clear(); }
 
  private:
   bool make_room(uint64_t shape);

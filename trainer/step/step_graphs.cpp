@@ -43,6 +43,12 @@ void StepGraph::launch() {
 
 StepGraphs::StepGraphs(Transformer& model) : model_(model), mirror_(model.context()), kept_(kMostShapes) {}
 
+void StepGraphs::drop() {
+  kept_.drop();
+  captured_.clear();
+  update_ = nullptr;
+}
+
 bool StepGraphs::take(const StepBatches& batches) {
   const bool kept = kept_.take(batches.shape, batches.bucket);
   const size_t dropped = std::erase_if(captured_, [&](const auto& step) { return !kept_.contains(step.first); });

@@ -42,6 +42,10 @@ class StepGraphs {
  public:
   explicit StepGraphs(Transformer& model);
 
+  // Whether graphs hold memory that a step of this shape cannot use: it is not one of theirs. Equal on all ranks.
+  bool are_in_the_way_of(uint64_t shape) const { return !kept_.empty() && !kept_.contains(shape); }
+  // Gives back the memory of the graphs, which are captured again when their shapes come. All ranks together.
+  void drop();
   // Notes a step and returns whether launch() can run it.
   bool take(const StepBatches& batches);
   // Whether the shape's graph has been captured.

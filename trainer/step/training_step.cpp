@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/optimizer.h"
 #include "kernels/transfer.h"
@@ -97,8 +98,27 @@ StepCounts TrainingStep::run_eagerly(const StepBatches& batches, const StepState
     return micro;
   };
   const auto end = [&] { send(std::exchange(following, {})); };
-  return accumulate_gradients({.mine = batches.micro.size(), .most = batches.most_micro, .begin = begin, .end = end},
-                              state);
+  const StepCounts counts = accumulate_gradients(
+      {.mine = batches.micro.size(), .most = batches.most_micro, .begin = begin, .end = end}, state);
+  note_memory();
+  return counts;
+}
+
+// The pool keeps the blocks of a step's own tensors, which are gone; before there are graphs it lends them to nobody.
+void TrainingStep::note_memory() {
+  if (graphs_) step_bytes_ = std::max(step_bytes_, model_.context().memory().use().cached);
+}
+
+void TrainingStep::make_room() {
+  if (!graphs_) return;
+  const bool lacks = model_.context().memory().room() < step_bytes_;
+  if (model_.parameters().mesh().world().all_reduce_host(lacks ? 1.0 : 0.0, ReduceOp::Max) == 0) return;
+  graphs_->drop();
+  if (std::exchange(gave_way_, true)) return;
+  log_info(
+      "CUDA graphs give back their memory to steps of other shapes and to evaluations, {:.1f} MiB at most, and are "
+      "captured again after them",
+      static_cast<double>(step_bytes_) / (1 << 20));
 }
 
 // The graph needs all micro-batches before it is launched; those of the next step are uploaded while it runs.
@@ -213,6 +233,7 @@ StepReport TrainingStep::report(const StepBatches& batches, const StepState& sta
 
 StepReport TrainingStep::compute(const StepBatches& batches, const StepState& state, Timer& timer, double data_seconds,
                                  const StepRequests& requests, const StepBatches* next) {
+  if (graphs_ && graphs_->are_in_the_way_of(batches.shape)) make_room();
   // take() notes the shape even if this rank times its operations: all ranks' graphs must be given the same shapes.
   const bool replayed = graphs_ && graphs_->take(batches) && !watched();
   const bool captured = replayed && !graphs_->contains(batches.shape);

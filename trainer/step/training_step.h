@@ -78,6 +78,9 @@ class TrainingStep {
   // Collective over dp, as run() is.
   void probe_largest_step(const StepBatches& batches);
   bool launches_graphs() const { return graphs_ != nullptr; }
+  // For work between steps that takes as much memory as a step, such as an evaluation: CUDA graphs give back theirs if
+  // there is not so much beside it on some rank. Collective over all ranks.
+  void make_room();
 
  private:
   // Run forward and backward of a step, the sums over dp and the squared norm, either operation by operation or as a
@@ -94,6 +97,7 @@ class TrainingStep {
   // Queues forward, backward and reductions of all micro-batches.
   StepCounts accumulate_gradients(const MicroBatches& batches, const StepState& state);
   double await_copies();
+  void note_memory();    // after a step that was queued operation by operation
   bool watched() const;  // whether someone asks for the time of each operation, which no graph tells
   void update(const StepState& state);
 
@@ -136,6 +140,8 @@ class TrainingStep {
   Tensor sums_;                         // f64[3]: loss, nll, squared norm of the step
   std::vector<Ahead> ahead_;            // uploads under way
   std::unique_ptr<StepGraphs> graphs_;  // null: every operation is queued by itself
+  size_t step_bytes_ = 0;               // the most that a step has needed for its own tensors
+  bool gave_way_ = false;               // graphs have given back their memory
   Time post_reduce_time_;               // of the last step, from its control all-reduce to its end
 };
 

@@ -44,6 +44,13 @@ class DeviceAllocator : public Allocator {
     return block_of(answer, memory, size, "allocating device memory");
   }
 
+  size_t free_bytes() const override {
+    select_device(device_);
+    size_t free = 0, total = 0;
+    check(cudaMemGetInfo(&free, &total), "asking for the device's free memory");
+    return free;
+  }
+
   // cudaFree waits for all work of the device: nothing reads a released block.
   void release(const MemoryBlock& block) noexcept override {
     check_quietly(cudaSetDevice(device_), "choosing a device");
