@@ -42,8 +42,9 @@ class StepGraphs {
  public:
   explicit StepGraphs(Transformer& model);
 
-  // Whether graphs hold memory that a step of this shape cannot use: it is not one of theirs. Equal on all ranks.
-  bool are_in_the_way_of(uint64_t shape) const { return !kept_.empty() && !kept_.contains(shape); }
+  // Whether take() has let launch() run this shape since the last drop(), and any shape. Equal on all ranks.
+  bool keeps(uint64_t shape) const { return kept_.contains(shape); }
+  bool keeps_any() const { return !kept_.empty(); }
   // Gives back the memory of the graphs, which are captured again when their shapes come. All ranks together.
   void drop();
   // Notes a step and returns whether launch() can run it.

@@ -109,10 +109,20 @@ void TrainingStep::note_memory() {
   if (graphs_) step_bytes_ = std::max(step_bytes_, model_.context().memory().use().cached);
 }
 
+bool TrainingStep::all_have_room(size_t bytes) {
+  const double lacks = model_.context().memory().room() < bytes ? 1 : 0;
+  return model_.parameters().mesh().world().all_reduce_host(lacks, ReduceOp::Max) == 0;
+}
+
+// A capture takes blocks that fit less well than those of the step that it repeats, if that was not the last one.
+bool TrainingStep::has_room_for_graph(uint64_t shape) {
+  if (graphs_->keeps(shape)) return true;
+  if (graphs_->keeps_any()) make_room();
+  return all_have_room(step_bytes_ + step_bytes_ / 8);
+}
+
 void TrainingStep::make_room() {
-  if (!graphs_) return;
-  const bool lacks = model_.context().memory().room() < step_bytes_;
-  if (model_.parameters().mesh().world().all_reduce_host(lacks ? 1.0 : 0.0, ReduceOp::Max) == 0) return;
+  if (!graphs_ || all_have_room(step_bytes_)) return;
   graphs_->drop();
   if (std::exchange(gave_way_, true)) return;
   log_info(
@@ -233,9 +243,8 @@ StepReport TrainingStep::report(const StepBatches& batches, const StepState& sta
 
 StepReport TrainingStep::compute(const StepBatches& batches, const StepState& state, Timer& timer, double data_seconds,
                                  const StepRequests& requests, const StepBatches* next) {
-  if (graphs_ && graphs_->are_in_the_way_of(batches.shape)) make_room();
   // take() notes the shape even if this rank times its operations: all ranks' graphs must be given the same shapes.
-  const bool replayed = graphs_ && graphs_->take(batches) && !watched();
+  const bool replayed = graphs_ && has_room_for_graph(batches.shape) && graphs_->take(batches) && !watched();
   const bool captured = replayed && !graphs_->contains(batches.shape);
   const StepCounts counts = replayed ? run_as_graph(batches, state, next) : run_eagerly(batches, state, next);
   const Time before_reduce = timer.read();

@@ -97,7 +97,11 @@ class TrainingStep {
   // Queues forward, backward and reductions of all micro-batches.
   StepCounts accumulate_gradients(const MicroBatches& batches, const StepState& state);
   double await_copies();
-  void note_memory();    // after a step that was queued operation by operation
+  void note_memory();                // after a step that was queued operation by operation
+  bool all_have_room(size_t bytes);  // collective over all ranks
+  // Whether a step may be launched as a graph, as far as memory goes. Collective over all ranks where its shape has
+  // none.
+  bool has_room_for_graph(uint64_t shape);
   bool watched() const;  // whether someone asks for the time of each operation, which no graph tells
   void update(const StepState& state);
 

@@ -140,6 +140,23 @@ TEST(CudaGraphRun, AReplayedStepAllocatesNothing) {
   EXPECT_EQ(cuda.memory().use().peak, held);
 }
 
+// The ninth step has another shape and needs memory of its own, of which the rest of the device's is taken.
+TEST(CudaGraphRun, MemoryThatAnotherStepLacksIsGivenBack) {
+  Context cuda(Device{DeviceKind::Cuda});
+  Mesh mesh = Mesh::single();
+  LayoutModel trained({}, {.graphs = true}, mesh, cuda);
+  const auto step = [&](uint64_t i) { return trained.step({.learning_rate = 1e-3, .dropout_key = i}).outcome; };
+  for (uint64_t i = 0; i < 8; ++i) EXPECT_EQ(step(i).captured, i == 1);
+  std::vector<Tensor> rest;
+  for (size_t bytes = size_t{16} << 30; bytes >= size_t{16} << 10; bytes /= 2) {
+    while (cuda.memory().room() >= 2 * bytes) rest.push_back(cuda.empty({static_cast<int64_t>(bytes) / 4}, DType::F32));
+  }
+  EXPECT_FALSE(step(8).replayed);
+  EXPECT_FALSE(step(9).replayed);  // its shape is known, and there is no room for a graph
+  rest.clear();
+  EXPECT_TRUE(step(10).captured);
+}
+
 // Only the device waits for a snapshot's copy: its graph of the update comes after it.
 TEST(CudaGraphRun, TheUpdateComesAfterTheSnapshotOfWhatItChanges) {
   Context cuda(Device{DeviceKind::Cuda});
