@@ -31,9 +31,8 @@ __global__ void __launch_bounds__(KeyShape<T, kWidth, kMostWarps>::kThreads, Key
   };
   auto* const numbers = reinterpret_cast<QueryNumbers<kOther>*>(buffer(4));
 
-  // Where the block's rows lie waits in shared memory: registers are for the sums.
   __shared__ TileOfBlock tile;
-  if (!tile.find(args.key_offsets, args.query_offsets, args.sequences, Shape::kOwn)) return;
+  if (!tile.find(blockIdx.x, args.key_offsets, args.query_offsets, args.sequences, Shape::kOwn)) return;
   const int group = static_cast<int>(blockIdx.y), width = args.from.width;
   const int first_column = Shape::kParts == 1 ? 0 : static_cast<int>(blockIdx.z) * kColumns,
             columns = min(kColumns, width - first_column);
@@ -71,15 +70,17 @@ __global__ void __launch_bounds__(KeyShape<T, kWidth, kMostWarps>::kThreads, Key
     copy_tile<T, kWidth, Shape::kOwn, Shape::kThreads>(own[which], from, stride,
                                                        min(Shape::kOwn, tile.length - tile.begin), width, args.vectors);
   }
-  QueryTile at{tile.others > start() ? 0 : args.queries, start()};
-  fetch(at, 0);
+  QueryTile next{tile.others > start() ? 0 : args.queries, start()};
+  fetch(next, 0);
 
   const int first = static_cast<int>(threadIdx.x) / kWarp * kWarpRows;
   const auto position = [&] { return tile.begin + first; };
   float dkeys[kColumns / 8][4], dvalues[kColumns / 8][4];
   clear(dkeys), clear(dvalues);
-  for (int turn = 0; at.query < args.queries; at = after(at), turn ^= 1) {
-    fetch(after(at), turn ^ 1);
+  for (int turn = 0; next.query < args.queries; turn ^= 1) {
+    const QueryTile at = next;
+    next = after(at);
+    fetch(next, turn ^ 1);
     wait_for_copies<1>();
     __syncthreads();
     const int begin = at.begin;
@@ -146,22 +147,23 @@ __global__ void __launch_bounds__(QueryShape<T, kWidth, kMostWarps>::kThreads,
     return reinterpret_cast<T*>(shared + 2 * Shape::kOwnBytes + i * Shape::kOtherBytes);
   };
 
+  const auto head = [] { return static_cast<int>(blockIdx.y); };
+  __shared__ TileOfBlock tile;
+  __shared__ int group;
+  if (threadIdx.x == 0) group = head() / args.queries;
   // The last tiles of a causal sequence see the most keys: they go first.
-  const SequenceTile tile(args.query_offsets, args.sequences, gridDim.x - 1 - blockIdx.x, Shape::kOwn);
-  if (tile.empty()) return;
-  const int head = static_cast<int>(blockIdx.y), group = head / args.queries, width = args.from.width;
+  if (!tile.find(gridDim.x - 1 - blockIdx.x, args.query_offsets, args.key_offsets, args.sequences, Shape::kOwn)) return;
+  const int width = args.from.width;
   const int first_column = Shape::kParts == 1 ? 0 : static_cast<int>(blockIdx.z) * kColumns,
             columns = min(kColumns, width - first_column);
-  const int64_t key_row = args.key_offsets[tile.sequence];
-  const int keys = static_cast<int>(args.key_offsets[tile.sequence + 1] - key_row);
-  const int rows = min(Shape::kOwn, tile.length - tile.begin);
-  const int end = args.causal ? min(keys, tile.begin + rows) : keys;
+  const auto rows = [&] { return min(Shape::kOwn, tile.length - tile.begin); };
+  const auto end = [&] { return args.causal ? min(tile.others, tile.begin + rows()) : tile.others; };
 
   const auto fetch = [&](int begin, int turn) {
-    if (begin < end) {
-      const T* from = args.from.key(key_row + begin, group);
+    if (begin < end()) {
+      const T* from = args.from.key(int64_t{tile.other_row} + begin, group);
       const int64_t stride = args.from.key_row;
-      const int count = min(kOther, keys - begin);
+      const int count = min(kOther, tile.others - begin);
       copy_tile<T, kWidth, kOther, Shape::kThreads>(buffer(2 * turn), from, stride, count, width, args.vectors);
       copy_tile<T, kWidth, kOther, Shape::kThreads>(buffer(2 * turn + 1), from + width, stride, count, width,
                                                     args.vectors);
@@ -169,30 +171,32 @@ __global__ void __launch_bounds__(QueryShape<T, kWidth, kMostWarps>::kThreads,
     commit_copies();
   };
   {
-    const T* from = args.from.query(tile.row + tile.begin, group, head % args.queries);
-    const T* dout = args.dout_row(tile.row + tile.begin, head);
+    const int64_t row = int64_t{tile.row} + tile.begin;
+    const T *from = args.from.query(row, group, head() % args.queries), *dout = args.dout_row(row, head());
     const int64_t stride = args.from.query_row, dout_stride = args.dout_row(1, 0) - args.dout;
-    copy_tile<T, kWidth, Shape::kOwn, Shape::kThreads>(own[0], from, stride, rows, width, args.vectors);
-    copy_tile<T, kWidth, Shape::kOwn, Shape::kThreads>(own[1], dout, dout_stride, rows, width, args.vectors);
+    copy_tile<T, kWidth, Shape::kOwn, Shape::kThreads>(own[0], from, stride, rows(), width, args.vectors);
+    copy_tile<T, kWidth, Shape::kOwn, Shape::kThreads>(own[1], dout, dout_stride, rows(), width, args.vectors);
   }
   fetch(0, 0);
 
-  const int first = static_cast<int>(threadIdx.x) / kWarp * kWarpRows, position = tile.begin + first;
-  const SeenUpTo seen(position, position < tile.length ? keys : 0, args.causal);  // 0: the warp has no queries
+  const int first = static_cast<int>(threadIdx.x) / kWarp * kWarpRows;
+  const auto position = [&] { return tile.begin + first; };
   float log_sum[2], delta[2];
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
-    const int r = position + lane() / 4 + 8 * h;
-    log_sum[h] = r < tile.length ? args.log_sum[head * args.rows + tile.row + r] : 0;
-    delta[h] = r < tile.length ? args.delta[head * args.rows + tile.row + r] : 0;
+    const int r = position() + lane() / 4 + 8 * h;
+    log_sum[h] = r < tile.length ? args.log_sum[head() * args.rows + tile.row + r] : 0;
+    delta[h] = r < tile.length ? args.delta[head() * args.rows + tile.row + r] : 0;
   }
   float dqueries[kColumns / 8][4];
   clear(dqueries);
-  for (int begin = 0, turn = 0; begin < end; begin += kOther, turn ^= 1) {
+  for (int begin = 0, turn = 0; begin < end(); begin += kOther, turn ^= 1) {
     fetch(begin + kOther, turn ^ 1);
     wait_for_copies<1>();
     __syncthreads();
     const T *keys_tile = buffer(2 * turn), *values = buffer(2 * turn + 1);
+    const int seen_keys = position() < tile.length ? tile.others : 0;  // 0: the warp has no queries
+    const SeenUpTo seen(position(), seen_keys, args.causal);
     const auto take = [&]<bool kEdge>() {
       float weights[kOther / 8][4], dweights[kOther / 8][4];
       row_products<kWidth, kOther, Shape::kAtOnce>(own[0], first, keys_tile, weights);
@@ -200,10 +204,10 @@ __global__ void __launch_bounds__(QueryShape<T, kWidth, kMostWarps>::kThreads,
       Dropped dropped{.active = args.dropout.mask.active()};
       if (dropped.active) {
         AttentionDropout dropout = args.dropout;
-        dropout.head += head;
+        dropout.head += head();
         dropped.scale = dropout.mask.scale;
         dropped.kept = dropout.kept_keys<kOther>(
-            begin, [&](int r) { return dropout.row(tile.row + min(position + r, tile.length - 1)); });
+            begin, [&](int r) { return dropout.row(tile.row + min(position() + r, tile.length - 1)); });
       }
       score_gradients<kEdge>(
           weights, dweights, begin, seen, args.scale * kLog2E, dropped, [&](int, int i) { return log_sum[i / 2]; },
@@ -219,8 +223,8 @@ __global__ void __launch_bounds__(QueryShape<T, kWidth, kMostWarps>::kThreads,
   }
   wait_for_copies<0>();  // without a key nothing has waited for the queries, whose place is written now
   __syncthreads();
-  const int left = tile.length - position;
-  T* const to = args.to.query(tile.row + position, group, head % args.queries) + first_column;
+  const int left = tile.length - position();
+  T* const to = args.to.query(int64_t{tile.row} + position(), group, head() % args.queries) + first_column;
   store_rows<T, kWidth, kColumns>(
       dqueries, {args.scale, args.scale}, own[0], first, columns, args.vectors,
       [=, stride = args.to.query_row](int r) { return r < left ? to + r * stride : nullptr; });

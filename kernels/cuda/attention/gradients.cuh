@@ -27,14 +27,15 @@ struct AttentionBackwardArgs {
   }
 };
 
-// A block's tile of rows, as SequenceTile says it, and the sequence's other rows, in shared memory.
+// A block's tile of rows, as SequenceTile says it, and the sequence's other rows. It lies in shared memory, since
+// registers are for the sums.
 struct TileOfBlock {
   int row, begin, length;
   int other_row, others;
 
   // Called by all threads. Returns whether the tile has rows.
-  __device__ bool find(const int32_t* offsets, const int32_t* other_offsets, int sequences, int size) {
-    const SequenceTile tile(offsets, sequences, blockIdx.x, size);
+  __device__ bool find(int64_t index, const int32_t* offsets, const int32_t* other_offsets, int sequences, int size) {
+    const SequenceTile tile(offsets, sequences, index, size);
     if (tile.empty()) return false;
     if (threadIdx.x == 0) {
       row = static_cast<int>(tile.row), begin = tile.begin, length = tile.length;
