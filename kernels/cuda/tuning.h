@@ -53,7 +53,7 @@ constexpr int kPackedWarps = 4, kPackedRows = 8;
 constexpr int kCacheChunk = 128;
 constexpr int64_t kFewCacheRows = 64;
 constexpr int kCacheJoinThreads = 128;
-// Attention takes smaller tiles where sequences have at most so many rows in the mean: half of a tile of 128 rows.
+// Attention has blocks of two warps where sequences have at most so many rows in the mean: a tile of four warps.
 constexpr int64_t kShortSequence = 64;
 // Row sums of dout * out: threads that share a row of one head, whose 64 bf16 they read by one request each.
 constexpr int kDeltaLanes = 8;

@@ -14,15 +14,15 @@ namespace {
 // One kernel makes dK and dV, a block for each tile of keys, which takes all queries of the group in turn; another
 // makes dQ, a block for each tile of queries. So each sum has one owner and one order, at seven products instead of
 // five.
-template <class T, int kWidth, int kRowBlocks>
-using KeyShape = AttentionGradientShape<T, kWidth, 2, kRowBlocks>;
-template <class T, int kWidth, int kRowBlocks>
-using QueryShape = AttentionGradientShape<T, kWidth, 1, kRowBlocks>;
+template <class T, int kWidth, int kMostWarps>
+using KeyShape = AttentionGradientShape<T, kWidth, 2, kMostWarps>;
+template <class T, int kWidth, int kMostWarps>
+using QueryShape = AttentionGradientShape<T, kWidth, 1, kMostWarps>;
 
-template <class T, int kWidth, int kRowBlocks>
-__global__ void __launch_bounds__(KeyShape<T, kWidth, kRowBlocks>::kThreads, KeyShape<T, kWidth, kRowBlocks>::kBlocks)
+template <class T, int kWidth, int kMostWarps>
+__global__ void __launch_bounds__(KeyShape<T, kWidth, kMostWarps>::kThreads, KeyShape<T, kWidth, kMostWarps>::kBlocks)
     attention_key_gradients(const AttentionBackwardArgs<T> args) {
-  using Shape = KeyShape<T, kWidth, kRowBlocks>;
+  using Shape = KeyShape<T, kWidth, kMostWarps>;
   constexpr int kOther = Shape::kOther, kStep = Shape::kStep, kAtOnce = Shape::kAtOnce, kColumns = Shape::kColumns;
   extern __shared__ __align__(16) std::byte shared[];
   T* const own[2] = {reinterpret_cast<T*>(shared), reinterpret_cast<T*>(shared + Shape::kOwnBytes)};  // keys, values
@@ -31,9 +31,8 @@ __global__ void __launch_bounds__(KeyShape<T, kWidth, kRowBlocks>::kThreads, Key
   };
   auto* const numbers = reinterpret_cast<QueryNumbers<kOther>*>(buffer(4));
 
-  // Where the block's rows lie waits in shared memory: registers are for the sums.
   __shared__ TileOfBlock tile;
-  if (!tile.find(args.key_offsets, args.query_offsets, args.sequences, Shape::kOwn)) return;
+  if (!tile.find(blockIdx.x, args.key_offsets, args.query_offsets, args.sequences, Shape::kOwn)) return;
   const int group = static_cast<int>(blockIdx.y), width = args.from.width;
   const int first_column = Shape::kParts == 1 ? 0 : static_cast<int>(blockIdx.z) * kColumns,
             columns = min(kColumns, width - first_column);
@@ -71,58 +70,55 @@ __global__ void __launch_bounds__(KeyShape<T, kWidth, kRowBlocks>::kThreads, Key
     copy_tile<T, kWidth, Shape::kOwn, Shape::kThreads>(own[which], from, stride,
                                                        min(Shape::kOwn, tile.length - tile.begin), width, args.vectors);
   }
-  QueryTile at{tile.others > start() ? 0 : args.queries, start()};
-  fetch(at, 0);
+  QueryTile next{tile.others > start() ? 0 : args.queries, start()};
+  fetch(next, 0);
 
-  const int first = static_cast<int>(threadIdx.x) / kWarp * kRowBlocks * kWarpRows;
-  const auto position = [&](int b) { return tile.begin + first + b * kWarpRows; };  // begin of the warp's row block b
-  float dkeys[kRowBlocks][kColumns / 8][4], dvalues[kRowBlocks][kColumns / 8][4];
+  const int first = static_cast<int>(threadIdx.x) / kWarp * kWarpRows;
+  const auto position = [&] { return tile.begin + first; };
+  float dkeys[kColumns / 8][4], dvalues[kColumns / 8][4];
   clear(dkeys), clear(dvalues);
-  for (int turn = 0; at.query < args.queries; at = after(at), turn ^= 1) {
-    fetch(after(at), turn ^ 1);
+  for (int turn = 0; next.query < args.queries; turn ^= 1) {
+    const QueryTile at = next;
+    next = after(at);
+    fetch(next, turn ^ 1);
     wait_for_copies<1>();
     __syncthreads();
     const int begin = at.begin;
     const T *queries = buffer(2 * turn), *dout = buffer(2 * turn + 1);
     const QueryNumbers<kOther>& number = numbers[turn];
-    const int end = position(0) < tile.length ? tile.others : 0;  // 0: the warp has no keys
-    SeenFrom seen[kRowBlocks];
-#pragma unroll
-    for (int b = 0; b < kRowBlocks; ++b) seen[b] = {position(b), end, args.causal};
+    const int end = position() < tile.length ? tile.others : 0;  // 0: the warp has no keys
+    const SeenFrom seen(position(), end, args.causal);
     const auto take = [&]<bool kEdge>() {
-      float weights[kRowBlocks][kOther / 8][4];
-      row_products<kWidth, kOther, kAtOnce, Shape::kHidden>(own[0], first, queries, weights);
+      float weights[kOther / 8][4];
+      row_products<kWidth, kOther, kAtOnce>(own[0], first, queries, weights);
 #pragma unroll
       for (int from = 0; from < kOther; from += kStep) {
-        if (kEdge && !any_sees(seen, begin + from, kStep)) continue;
-        float part[kRowBlocks][kStep / 8][4], dpart[kRowBlocks][kStep / 8][4];
+        if (kEdge && !seen.any(begin + from, kStep)) continue;
+        float part[kStep / 8][4], dpart[kStep / 8][4];
         take_columns(weights, from / 8, part);
-        Dropped<kRowBlocks> dropped{.active = args.dropout.mask.active()};
+        row_products<kWidth, kStep, kAtOnce>(own[1], first, dout + from * kWidth, dpart);
+        Dropped dropped{.active = args.dropout.mask.active()};
         if (dropped.active) {
           AttentionDropout dropout = args.dropout;
           dropout.head += group * args.queries + at.query;
           dropped.scale = dropout.mask.scale;
-#pragma unroll
-          for (int b = 0; b < kRowBlocks; ++b) {
-            dropped.kept[b] = dropout.kept_queries<kStep>(position(b), [&](int c) {
-              return AttentionDropout::Row{number.position[from + c], number.sequence[from + c]};
-            });
-          }
+          dropped.kept = dropout.kept_queries<kStep>(position(), [&](int c) {
+            return AttentionDropout::Row{number.position[from + c], number.sequence[from + c]};
+          });
         }
-        row_products<kWidth, kStep, kAtOnce, Shape::kHidden>(own[1], first, dout + from * kWidth, dpart);
         score_gradients<kEdge>(
             part, dpart, begin + from, seen, args.scale * kLog2E, dropped,
-            [&](int, int j, int i) { return number.log_sum[from + 8 * j + lane() % 4 * 2 + i % 2]; },
-            [&](int, int j, int i) { return number.delta[from + 8 * j + lane() % 4 * 2 + i % 2]; });
-        add_weighted<kEdge, kWidth, kStep, kColumns, Shape::kHidden>(dvalues, part, dout + from * kWidth, first_column,
-                                                                     begin + from, seen);
-        add_weighted<kEdge, kWidth, kStep, kColumns, Shape::kHidden>(dkeys, dpart, queries + from * kWidth,
-                                                                     first_column, begin + from, seen);
+            [&](int j, int i) { return number.log_sum[from + 8 * j + lane() % 4 * 2 + i % 2]; },
+            [&](int j, int i) { return number.delta[from + 8 * j + lane() % 4 * 2 + i % 2]; });
+        add_weighted<kEdge, kWidth, kStep, kColumns>(dvalues, part, dout + from * kWidth, first_column, begin + from,
+                                                     seen);
+        add_weighted<kEdge, kWidth, kStep, kColumns>(dkeys, dpart, queries + from * kWidth, first_column, begin + from,
+                                                     seen);
       }
     };
-    if (all_see(seen, begin, kOther)) {
+    if (seen.all(begin, kOther)) {
       take.template operator()<false>();
-    } else if (any_sees(seen, begin, kOther)) {
+    } else if (seen.any(begin, kOther)) {
       take.template operator()<true>();
     }
     __syncthreads();  // this buffer is filled again in the next round
@@ -130,23 +126,20 @@ __global__ void __launch_bounds__(KeyShape<T, kWidth, kRowBlocks>::kThreads, Key
   wait_for_copies<0>();  // without a query nothing has waited for the keys and values, whose place is written now
   __syncthreads();
 
-#pragma unroll
-  for (int b = 0; b < kRowBlocks; ++b) {
-    const int left = tile.length - position(b), at_row = first + b * kWarpRows;
-    T* const to = args.to.key(int64_t{tile.row} + position(b), group) + first_column;
-    const auto row = [&](T* at) {
-      return [=, stride = args.to.key_row](int r) { return r < left ? at + r * stride : nullptr; };
-    };
-    store_rows<T, kWidth, kColumns>(dkeys[b], {args.scale, args.scale}, own[0], at_row, columns, args.vectors, row(to));
-    store_rows<T, kWidth, kColumns>(dvalues[b], {1, 1}, own[1], at_row, columns, args.vectors, row(to + width));
-  }
+  const int left = tile.length - position();
+  T* const to = args.to.key(int64_t{tile.row} + position(), group) + first_column;
+  const auto row = [&](T* at) {
+    return [=, stride = args.to.key_row](int r) { return r < left ? at + r * stride : nullptr; };
+  };
+  store_rows<T, kWidth, kColumns>(dkeys, {args.scale, args.scale}, own[0], first, columns, args.vectors, row(to));
+  store_rows<T, kWidth, kColumns>(dvalues, {1, 1}, own[1], first, columns, args.vectors, row(to + width));
 }
 
-template <class T, int kWidth, int kRowBlocks>
-__global__ void __launch_bounds__(QueryShape<T, kWidth, kRowBlocks>::kThreads,
-                                  QueryShape<T, kWidth, kRowBlocks>::kBlocks)
+template <class T, int kWidth, int kMostWarps>
+__global__ void __launch_bounds__(QueryShape<T, kWidth, kMostWarps>::kThreads,
+                                  QueryShape<T, kWidth, kMostWarps>::kBlocks)
     attention_query_gradients(const AttentionBackwardArgs<T> args) {
-  using Shape = QueryShape<T, kWidth, kRowBlocks>;
+  using Shape = QueryShape<T, kWidth, kMostWarps>;
   constexpr int kOther = Shape::kOther, kColumns = Shape::kColumns;
   extern __shared__ __align__(16) std::byte shared[];
   T* const own[2] = {reinterpret_cast<T*>(shared), reinterpret_cast<T*>(shared + Shape::kOwnBytes)};  // queries, dout
@@ -154,22 +147,23 @@ __global__ void __launch_bounds__(QueryShape<T, kWidth, kRowBlocks>::kThreads,
     return reinterpret_cast<T*>(shared + 2 * Shape::kOwnBytes + i * Shape::kOtherBytes);
   };
 
+  const auto head = [] { return static_cast<int>(blockIdx.y); };
+  __shared__ TileOfBlock tile;
+  __shared__ int group;
+  if (threadIdx.x == 0) group = head() / args.queries;
   // The last tiles of a causal sequence see the most keys: they go first.
-  const SequenceTile tile(args.query_offsets, args.sequences, gridDim.x - 1 - blockIdx.x, Shape::kOwn);
-  if (tile.empty()) return;
-  const int head = static_cast<int>(blockIdx.y), group = head / args.queries, width = args.from.width;
+  if (!tile.find(gridDim.x - 1 - blockIdx.x, args.query_offsets, args.key_offsets, args.sequences, Shape::kOwn)) return;
+  const int width = args.from.width;
   const int first_column = Shape::kParts == 1 ? 0 : static_cast<int>(blockIdx.z) * kColumns,
             columns = min(kColumns, width - first_column);
-  const int64_t key_row = args.key_offsets[tile.sequence];
-  const int keys = static_cast<int>(args.key_offsets[tile.sequence + 1] - key_row);
-  const int rows = min(Shape::kOwn, tile.length - tile.begin);
-  const int end = args.causal ? min(keys, tile.begin + rows) : keys;
+  const auto rows = [&] { return min(Shape::kOwn, tile.length - tile.begin); };
+  const auto end = [&] { return args.causal ? min(tile.others, tile.begin + rows()) : tile.others; };
 
   const auto fetch = [&](int begin, int turn) {
-    if (begin < end) {
-      const T* from = args.from.key(key_row + begin, group);
+    if (begin < end()) {
+      const T* from = args.from.key(int64_t{tile.other_row} + begin, group);
       const int64_t stride = args.from.key_row;
-      const int count = min(kOther, keys - begin);
+      const int count = min(kOther, tile.others - begin);
       copy_tile<T, kWidth, kOther, Shape::kThreads>(buffer(2 * turn), from, stride, count, width, args.vectors);
       copy_tile<T, kWidth, kOther, Shape::kThreads>(buffer(2 * turn + 1), from + width, stride, count, width,
                                                     args.vectors);
@@ -177,74 +171,63 @@ __global__ void __launch_bounds__(QueryShape<T, kWidth, kRowBlocks>::kThreads,
     commit_copies();
   };
   {
-    const T* from = args.from.query(tile.row + tile.begin, group, head % args.queries);
-    const T* dout = args.dout_row(tile.row + tile.begin, head);
+    const int64_t row = int64_t{tile.row} + tile.begin;
+    const T *from = args.from.query(row, group, head() % args.queries), *dout = args.dout_row(row, head());
     const int64_t stride = args.from.query_row, dout_stride = args.dout_row(1, 0) - args.dout;
-    copy_tile<T, kWidth, Shape::kOwn, Shape::kThreads>(own[0], from, stride, rows, width, args.vectors);
-    copy_tile<T, kWidth, Shape::kOwn, Shape::kThreads>(own[1], dout, dout_stride, rows, width, args.vectors);
+    copy_tile<T, kWidth, Shape::kOwn, Shape::kThreads>(own[0], from, stride, rows(), width, args.vectors);
+    copy_tile<T, kWidth, Shape::kOwn, Shape::kThreads>(own[1], dout, dout_stride, rows(), width, args.vectors);
   }
   fetch(0, 0);
 
-  const int first = static_cast<int>(threadIdx.x) / kWarp * kRowBlocks * kWarpRows;
-  const auto position = [&](int b) { return tile.begin + first + b * kWarpRows; };  // begin of the warp's row block b
-  const int most = position(0) < tile.length ? keys : 0;                            // 0: the warp has no queries
-  SeenUpTo seen[kRowBlocks];
-  float log_sum[kRowBlocks][2], delta[kRowBlocks][2];
+  const int first = static_cast<int>(threadIdx.x) / kWarp * kWarpRows;
+  const auto position = [&] { return tile.begin + first; };
+  float log_sum[2], delta[2];
 #pragma unroll
-  for (int b = 0; b < kRowBlocks; ++b) {
-    seen[b] = {position(b), most, args.causal};
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      const int r = position(b) + lane() / 4 + 8 * h;
-      log_sum[b][h] = r < tile.length ? args.log_sum[head * args.rows + tile.row + r] : 0;
-      delta[b][h] = r < tile.length ? args.delta[head * args.rows + tile.row + r] : 0;
-    }
+  for (int h = 0; h < 2; ++h) {
+    const int r = position() + lane() / 4 + 8 * h;
+    log_sum[h] = r < tile.length ? args.log_sum[head() * args.rows + tile.row + r] : 0;
+    delta[h] = r < tile.length ? args.delta[head() * args.rows + tile.row + r] : 0;
   }
-  float dqueries[kRowBlocks][kColumns / 8][4];
+  float dqueries[kColumns / 8][4];
   clear(dqueries);
-  for (int begin = 0, turn = 0; begin < end; begin += kOther, turn ^= 1) {
+  for (int begin = 0, turn = 0; begin < end(); begin += kOther, turn ^= 1) {
     fetch(begin + kOther, turn ^ 1);
     wait_for_copies<1>();
     __syncthreads();
     const T *keys_tile = buffer(2 * turn), *values = buffer(2 * turn + 1);
+    const int seen_keys = position() < tile.length ? tile.others : 0;  // 0: the warp has no queries
+    const SeenUpTo seen(position(), seen_keys, args.causal);
     const auto take = [&]<bool kEdge>() {
-      float weights[kRowBlocks][kOther / 8][4], dweights[kRowBlocks][kOther / 8][4];
-      row_products<kWidth, kOther, Shape::kAtOnce, Shape::kHidden>(own[0], first, keys_tile, weights);
-      row_products<kWidth, kOther, Shape::kAtOnce, Shape::kHidden>(own[1], first, values, dweights);
-      Dropped<kRowBlocks> dropped{.active = args.dropout.mask.active()};
+      float weights[kOther / 8][4], dweights[kOther / 8][4];
+      row_products<kWidth, kOther, Shape::kAtOnce>(own[0], first, keys_tile, weights);
+      row_products<kWidth, kOther, Shape::kAtOnce>(own[1], first, values, dweights);
+      Dropped dropped{.active = args.dropout.mask.active()};
       if (dropped.active) {
         AttentionDropout dropout = args.dropout;
-        dropout.head += head;
+        dropout.head += head();
         dropped.scale = dropout.mask.scale;
-#pragma unroll
-        for (int b = 0; b < kRowBlocks; ++b) {
-          dropped.kept[b] = dropout.kept_keys<kOther>(
-              begin, [&](int r) { return dropout.row(tile.row + min(position(b) + r, tile.length - 1)); });
-        }
+        dropped.kept = dropout.kept_keys<kOther>(
+            begin, [&](int r) { return dropout.row(tile.row + min(position() + r, tile.length - 1)); });
       }
       score_gradients<kEdge>(
-          weights, dweights, begin, seen, args.scale * kLog2E, dropped,
-          [&](int b, int, int i) { return log_sum[b][i / 2]; }, [&](int b, int, int i) { return delta[b][i / 2]; });
-      add_weighted<kEdge, kWidth, kOther, kColumns, Shape::kHidden>(dqueries, dweights, keys_tile, first_column, begin,
-                                                                    seen);
+          weights, dweights, begin, seen, args.scale * kLog2E, dropped, [&](int, int i) { return log_sum[i / 2]; },
+          [&](int, int i) { return delta[i / 2]; });
+      add_weighted<kEdge, kWidth, kOther, kColumns>(dqueries, dweights, keys_tile, first_column, begin, seen);
     };
-    if (all_see(seen, begin, kOther)) {
+    if (seen.all(begin, kOther)) {
       take.template operator()<false>();
-    } else if (any_sees(seen, begin, kOther)) {
+    } else if (seen.any(begin, kOther)) {
       take.template operator()<true>();
     }
     __syncthreads();  // this buffer is filled again in the next round
   }
   wait_for_copies<0>();  // without a key nothing has waited for the queries, whose place is written now
   __syncthreads();
-#pragma unroll
-  for (int b = 0; b < kRowBlocks; ++b) {
-    const int left = tile.length - position(b);
-    T* const to = args.to.query(tile.row + position(b), group, head % args.queries) + first_column;
-    store_rows<T, kWidth, kColumns>(
-        dqueries[b], {args.scale, args.scale}, own[0], first + b * kWarpRows, columns, args.vectors,
-        [=, stride = args.to.query_row](int r) { return r < left ? to + r * stride : nullptr; });
-  }
+  const int left = tile.length - position();
+  T* const to = args.to.query(int64_t{tile.row} + position(), group, head() % args.queries) + first_column;
+  store_rows<T, kWidth, kColumns>(
+      dqueries, {args.scale, args.scale}, own[0], first, columns, args.vectors,
+      [=, stride = args.to.query_row](int r) { return r < left ? to + r * stride : nullptr; });
 }
 
 using tuning::kDeltaLanes;
@@ -307,11 +290,11 @@ void launch_backward(const Stream& stream, const AttentionBackward& args, float*
       const dim3 grid(tiles, static_cast<unsigned>(heads), Shape::kParts);
       launch(stream, kernel, grid, Shape::kThreads, Shape::kSharedBytes, all);
     };
-    with_row_blocks<T, kWidth>(keys, all.sequences, [&]<int kBlocks>() {
-      start(KeyShape<T, kWidth, kBlocks>(), attention_key_gradients<T, kWidth, kBlocks>, keys, heads.kv_heads);
+    with_warps<T, kWidth>(keys, all.sequences, [&]<int kMostWarps>() {
+      start(KeyShape<T, kWidth, kMostWarps>(), attention_key_gradients<T, kWidth, kMostWarps>, keys, heads.kv_heads);
     });
-    with_row_blocks<T, kWidth>(all.rows, all.sequences, [&]<int kBlocks>() {
-      start(QueryShape<T, kWidth, kBlocks>(), attention_query_gradients<T, kWidth, kBlocks>, all.rows, wide);
+    with_warps<T, kWidth>(all.rows, all.sequences, [&]<int kMostWarps>() {
+      start(QueryShape<T, kWidth, kMostWarps>(), attention_query_gradients<T, kWidth, kMostWarps>, all.rows, wide);
     });
   });
 }

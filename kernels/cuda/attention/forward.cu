@@ -24,14 +24,11 @@ struct AttentionForwardArgs {
   int64_t rows;
 };
 
-template <class T, int kWidth, int kRowBlocks>
-using ForwardShape = AttentionShape<T, kWidth, kRowBlocks, kAttentionWarps<T, kWidth, kRowBlocks>>;
-
-template <class T, int kWidth, int kRowBlocks>
-__global__ void __launch_bounds__(ForwardShape<T, kWidth, kRowBlocks>::kThreads,
-                                  ForwardShape<T, kWidth, kRowBlocks>::kBlocks)
+template <class T, int kWidth, int kMostWarps>
+__global__ void __launch_bounds__(AttentionShape<T, kWidth, kMostWarps>::kThreads,
+                                  AttentionShape<T, kWidth, kMostWarps>::kBlocks)
     attention_forward(const AttentionForwardArgs<T> args) {
-  using Shape = ForwardShape<T, kWidth, kRowBlocks>;
+  using Shape = AttentionShape<T, kWidth, kMostWarps>;
   extern __shared__ __align__(16) std::byte shared[];
   const AttentionTiles<Shape> tiles{shared, static_cast<int>(blockIdx.z) * Shape::kColumns};
   // The last tiles of a causal sequence see the most keys: they go first.
@@ -63,31 +60,26 @@ __global__ void __launch_bounds__(ForwardShape<T, kWidth, kRowBlocks>::kThreads,
     dropout_rows[r] = dropout.row(tile.row + tile.begin + min(r, rows - 1));
   }
 
-  const int first = static_cast<int>(threadIdx.x) / kWarp * Shape::kRowBlocks * kWarpRows;
-  const auto position = [&](int b) { return tile.begin + first + b * kWarpRows; };  // begin of the warp's row block b
-  Seen seen[Shape::kRowBlocks];
-#pragma unroll
-  for (int b = 0; b < Shape::kRowBlocks; ++b) {
-    const int most = position(b) < tile.length ? keys : 0;  // 0: the warp has no such queries
-    seen[b] = seen_up_to([&](int r) { return args.causal ? min(most, position(b) + r + 1) : most; });
-  }
+  const int first = static_cast<int>(threadIdx.x) / kWarp * kWarpRows, position = tile.begin + first;
+  const int most = position < tile.length ? keys : 0;  // 0: the warp has no queries
+  const Seen seen = seen_up_to([&](int r) { return args.causal ? min(most, position + r + 1) : most; });
   const float base = args.scale * kLog2E;
-  RunningRows<Shape::kColumns, Shape::kRowBlocks> state;
+  RunningRows<Shape::kColumns> state;
   state.clear();
   for (int begin = 0, turn = 0; begin < end; begin += Shape::kKeys, turn ^= 1) {
     fetch(begin + Shape::kKeys, turn ^ 1);
     wait_for_copies<1>();
     __syncthreads();
-    const auto drop = [&](int b, float(&weights)[Shape::kKeys / 8][4]) {
+    const auto drop = [&](float(&weights)[Shape::kKeys / 8][4]) {
       if (!dropout.mask.active()) return;
-      dropout.apply<Shape::kKeys>(weights, begin, [&](int r) { return dropout_rows[first + b * kWarpRows + r]; });
+      dropout.apply<Shape::kKeys>(weights, begin, [&](int r) { return dropout_rows[first + r]; });
     };
     const auto attend_tile = [&]<bool kEdge>() {
       state.template attend<kEdge>(tiles, turn, first, begin, seen, base, drop);
     };
-    if (all_see(seen, begin, Shape::kKeys)) {
+    if (seen.all(begin, Shape::kKeys)) {
       attend_tile.template operator()<false>();
-    } else if (any_sees(seen, begin, Shape::kKeys)) {
+    } else if (seen.any(begin, Shape::kKeys)) {
       attend_tile.template operator()<true>();
     }
     __syncthreads();  // this buffer is filled again in the next round
@@ -98,20 +90,17 @@ __global__ void __launch_bounds__(ForwardShape<T, kWidth, kRowBlocks>::kThreads,
 
   const int64_t heads = gridDim.y;
   const int columns = min(Shape::kColumns, width - tiles.first_column);
+  const int64_t row = tile.row + position;
+  const int left = tile.length - position;
+  const float factor[2] = {formulas::inverse_sum(state.sum[0]), formulas::inverse_sum(state.sum[1])};
+  store_rows<T, kWidth, Shape::kColumns>(state.sums, factor, tiles.queries(), first, columns, args.vectors, [&](int r) {
+    return r < left ? args.out + ((row + r) * heads + head) * width + tiles.first_column : nullptr;
+  });
+  if (lane() % 4 != 0 || blockIdx.z != 0) return;
 #pragma unroll
-  for (int b = 0; b < Shape::kRowBlocks; ++b) {
-    const int64_t row = tile.row + position(b);
-    const int left = tile.length - position(b);
-    const float factor[2] = {formulas::inverse_sum(state.sum[b][0]), formulas::inverse_sum(state.sum[b][1])};
-    store_rows<T, kWidth, Shape::kColumns>(
-        state.sums[b], factor, tiles.queries(), first + b * kWarpRows, columns, args.vectors,
-        [&](int r) { return r < left ? args.out + ((row + r) * heads + head) * width + tiles.first_column : nullptr; });
-    if (lane() % 4 != 0 || blockIdx.z != 0) continue;
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      const int r = lane() / 4 + 8 * h;
-      if (r < left) args.log_sum[head * args.rows + row + r] = state.max[b][h] * args.scale + logf(state.sum[b][h]);
-    }
+  for (int h = 0; h < 2; ++h) {
+    const int r = lane() / 4 + 8 * h;
+    if (r < left) args.log_sum[head * args.rows + row + r] = state.max[h] * args.scale + logf(state.sum[h]);
   }
 }
 
@@ -134,12 +123,12 @@ void launch_forward(const Stream& stream, const AttentionForward& args) {
                                     .rows = args.out.size(0)};
   with_head_width(heads.head_dim, [&]<int kWidth>() {
     if (all.rows == 0) return;
-    with_row_blocks<T, kWidth>(all.rows, all.sequences, [&]<int kRowBlocks>() {
-      using Shape = ForwardShape<T, kWidth, kRowBlocks>;
+    with_warps<T, kWidth>(all.rows, all.sequences, [&]<int kMostWarps>() {
+      using Shape = AttentionShape<T, kWidth, kMostWarps>;
       const dim3 grid(static_cast<unsigned>(tiles_of(all.rows, all.sequences, Shape::kRows)),
                       static_cast<unsigned>(heads.heads()), Shape::kParts);
       const size_t rows = all.dropout.mask.active() ? Shape::kRows * sizeof(AttentionDropout::Row) : 0;
-      launch(stream, attention_forward<T, kWidth, kRowBlocks>, grid, Shape::kThreads, Shape::kSharedBytes + rows, all);
+      launch(stream, attention_forward<T, kWidth, kMostWarps>, grid, Shape::kThreads, Shape::kSharedBytes + rows, all);
     });
   });
 }

@@ -27,14 +27,15 @@ struct AttentionBackwardArgs {
   }
 };
 
-// A block's tile of rows, as SequenceTile says it, and the sequence's other rows, in shared memory.
+// A block's tile of rows, as SequenceTile says it, and the sequence's other rows. It lies in shared memory, since
+// registers are for the sums.
 struct TileOfBlock {
   int row, begin, length;
   int other_row, others;
 
   // Called by all threads. Returns whether the tile has rows.
-  __device__ bool find(const int32_t* offsets, const int32_t* other_offsets, int sequences, int size) {
-    const SequenceTile tile(offsets, sequences, blockIdx.x, size);
+  __device__ bool find(int64_t index, const int32_t* offsets, const int32_t* other_offsets, int sequences, int size) {
+    const SequenceTile tile(offsets, sequences, index, size);
     if (tile.empty()) return false;
     if (threadIdx.x == 0) {
       row = static_cast<int>(tile.row), begin = tile.begin, length = tile.length;
@@ -64,49 +65,41 @@ struct QueryNumbers {
 };
 
 // part = the kPart groups of 8 columns from `first` on.
-template <int kBlocks, int kGroups, int kPart>
-__device__ void take_columns(const float (&all)[kBlocks][kGroups][4], int first, float (&part)[kBlocks][kPart][4]) {
+template <int kGroups, int kPart>
+__device__ void take_columns(const float (&all)[kGroups][4], int first, float (&part)[kPart][4]) {
 #pragma unroll
-  for (int b = 0; b < kBlocks; ++b) {
+  for (int j = 0; j < kPart; ++j) {
 #pragma unroll
-    for (int j = 0; j < kPart; ++j) {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) part[b][j][i] = all[b][first + j][i];
-    }
+    for (int i = 0; i < 4; ++i) part[j][i] = all[first + j][i];
   }
 }
 
-// The dropout of a warp's blocks of weights.
-template <int kBlocks>
+// The dropout of a warp's weights.
 struct Dropped {
   bool active = false;
-  uint32_t kept[kBlocks] = {};  // bit 4 j + i: element [j][i] of block b
+  uint32_t kept = 0;  // bit 4 j + i: element [j][i]
   float scale = 1;
-  __device__ float operator()(float x, int b, int j, int i) const {
+  __device__ float operator()(float x, int j, int i) const {
     if (!active) return x;
-    return kept[b] >> (4 * j + i) & 1u ? x * scale : 0;
+    return kept >> (4 * j + i) & 1u ? x * scale : 0;
   }
 };
 
-// weights: scores -> P M; dweights: dout V^T -> dS. Both become 0 behind the mask. base: scale log2(e). log_sum(b, j,
-// i) and delta(b, j, i) are those of the query of element [j][i] of block b.
-template <bool kEdge, int kBlocks, int kGroups, class SeenRows, class LogSum, class Delta>
-__device__ void score_gradients(float (&weights)[kBlocks][kGroups][4], float (&dweights)[kBlocks][kGroups][4],
-                                int begin, const SeenRows (&seen)[kBlocks], float base, const Dropped<kBlocks>& dropped,
-                                LogSum log_sum, Delta delta) {
+// weights: scores -> P M; dweights: dout V^T -> dS. Both become 0 behind the mask. base: scale log2(e). log_sum(j, i)
+// and delta(j, i) are those of the query of element [j][i].
+template <bool kEdge, int kGroups, class SeenRows, class LogSum, class Delta>
+__device__ void score_gradients(float (&weights)[kGroups][4], float (&dweights)[kGroups][4], int begin,
+                                const SeenRows& seen, float base, const Dropped& dropped, LogSum log_sum, Delta delta) {
 #pragma unroll
   for (int j = 0; j < kGroups; ++j) {
 #pragma unroll
-    for (int b = 0; b < kBlocks; ++b) {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        float &weight = weights[b][j][i], &dweight = dweights[b][j][i];
-        const bool sees = !kEdge || seen[b](i / 2, begin + 8 * j + lane() % 4 * 2 + i % 2);
-        const float p = exponential(fmaf(weight, base, -log_sum(b, j, i) * kLog2E));
-        const float ds = p * (dropped(dweight, b, j, i) - delta(b, j, i));
-        weight = sees ? dropped(p, b, j, i) : 0;
-        dweight = sees ? ds : 0;
-      }
+    for (int i = 0; i < 4; ++i) {
+      float &weight = weights[j][i], &dweight = dweights[j][i];
+      const bool sees = !kEdge || seen(i / 2, begin + 8 * j + lane() % 4 * 2 + i % 2);
+      const float p = exponential(fmaf(weight, base, -log_sum(j, i) * kLog2E));
+      const float ds = p * (dropped(dweight, j, i) - delta(j, i));
+      weight = sees ? dropped(p, j, i) : 0;
+      dweight = sees ? ds : 0;
     }
   }
 }

@@ -19,22 +19,6 @@ struct Seen {
   __device__ bool all(int begin, int count) const { return all_first <= begin && begin + count <= all_last; }
 };
 
-// any() and all() over a warp's blocks of 16 rows.
-template <class SeenRows, int kBlocks>
-__device__ bool any_sees(const SeenRows (&seen)[kBlocks], int begin, int count) {
-  bool any = false;
-#pragma unroll
-  for (const SeenRows& rows : seen) any = any || rows.any(begin, count);
-  return any;
-}
-template <class SeenRows, int kBlocks>
-__device__ bool all_see(const SeenRows (&seen)[kBlocks], int begin, int count) {
-  bool all = true;
-#pragma unroll
-  for (const SeenRows& rows : seen) all = all && rows.all(begin, count);
-  return all;
-}
-
 // Row r of the warp sees columns 0 .. last(r); last(r) never falls.
 template <class Last>
 __device__ Seen seen_up_to(Last last) {
@@ -55,7 +39,6 @@ constexpr int kFarAway = 1 << 30;
 struct SeenUpTo {
   int begin, end;
 
-  SeenUpTo() = default;
   __device__ SeenUpTo(int begin, int end, bool causal) : begin(causal ? begin : kFarAway), end(end) {}
   __device__ int last(int r) const { return min(begin + r + 1, end); }
   __device__ bool operator()(int h, int column) const { return column < last(lane() / 4 + 8 * h); }
@@ -67,7 +50,6 @@ struct SeenUpTo {
 struct SeenFrom {
   int begin, end;
 
-  SeenFrom() = default;
   __device__ SeenFrom(int begin, int end, bool causal) : begin(causal ? begin : -kFarAway), end(end) {}
   __device__ bool operator()(int h, int column) const { return begin + lane() / 4 + 8 * h <= column && column < end; }
   __device__ bool any(int at, int count) const { return at < end && at + count > begin; }

@@ -28,55 +28,44 @@ __device__ inline void multiply_add(float (&sums)[4], const uint32_t (&a)[4], ui
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-template <int kBlocks, int kCount>
-__device__ void clear(float (&sums)[kBlocks][kCount][4]) {
+template <int kCount>
+__device__ void clear(float (&sums)[kCount][4]) {
 #pragma unroll
-  for (auto& rows : sums) {
-#pragma unroll
-    for (auto& block : rows) block[0] = block[1] = block[2] = block[3] = 0;
-  }
+  for (auto& block : sums) block[0] = block[1] = block[2] = block[3] = 0;
 }
 
-// lane(), from which the places of fragments follow. kHidden: the compiler cannot compute them ahead of the loop over
-// tiles, where those of wide heads would not leave enough registers for the sums.
-template <bool kHidden>
-__device__ int lane_of_tile() {
-  return kHidden ? unforeseen(lane()) : lane();
-}
-
-// Whether places are hidden where a kernel does not say so itself.
+// lane(), from which the places of fragments follow. Wide heads have many: computed ahead of the loop over tiles, they
+// would not leave enough registers for the sums.
 template <int kWidth>
-inline constexpr bool kHidePlaces = kWidth > 64;
+__device__ int lane_of_tile() {
+  return kWidth > 64 ? unforeseen(lane()) : lane();
+}
 
-// scores[i] = a b^T of rows first + 16 i .. first + 16 (i + 1) of tile a and rows 0 .. kCount of tile b. Each element
-// of b is read once for all blocks of rows. kAtOnce: steps of 16 columns whose elements may be in registers at once.
-template <int kWidth, int kCount, int kAtOnce = 4, bool kHidden = kHidePlaces<kWidth>, int kBlocks>
+// scores = a b^T of rows first .. first + 16 of tile a and rows 0 .. kCount of tile b. kAtOnce: steps of 16 columns
+// whose elements may be in registers at once.
+template <int kWidth, int kCount, int kAtOnce = 4>
 __device__ void row_products(const __nv_bfloat16* a, int first, const __nv_bfloat16* b,
-                             float (&scores)[kBlocks][kCount / 8][4]) {
+                             float (&scores)[kCount / 8][4]) {
   using Tile = TileRows<__nv_bfloat16, kWidth>;
-  const int l = lane_of_tile<kHidden>(), a_at = Tile::at(first + l % 16, l / 16);
+  const int l = lane_of_tile<kWidth>(), a_at = Tile::at(first + l % 16, l / 16);
   const int b_at = Tile::at(l % 8 + l / 16 * 8, l / 8 % 2);
   clear(scores);
 #pragma unroll kAtOnce
   for (int k = 0; k < kWidth / 16; ++k) {
-    uint32_t left[kBlocks][4];
-#pragma unroll
-    for (int i = 0; i < kBlocks; ++i) load_matrices(left[i], a + kWarpRows * i * kWidth + Tile::after(a_at, 2 * k));
+    uint32_t left[4];
+    load_matrices(left, a + Tile::after(a_at, 2 * k));
 #pragma unroll
     for (int j = 0; j < kCount / 16; ++j) {
       uint32_t right[4];
       load_matrices(right, b + 16 * j * kWidth + Tile::after(b_at, 2 * k));
-#pragma unroll
-      for (int i = 0; i < kBlocks; ++i) {
-        multiply_add(scores[i][2 * j], left[i], right[0], right[1]);
-        multiply_add(scores[i][2 * j + 1], left[i], right[2], right[3]);
-      }
+      multiply_add(scores[2 * j], left, right[0], right[1]);
+      multiply_add(scores[2 * j + 1], left, right[2], right[3]);
     }
   }
 }
 
-template <int kWidth, int kCount, int kAtOnce = 1, bool kHidden = false>
-__device__ void row_products(const float* a, int first, const float* b, float (&scores)[1][kCount / 8][4]) {
+template <int kWidth, int kCount, int kAtOnce = 1>
+__device__ void row_products(const float* a, int first, const float* b, float (&scores)[kCount / 8][4]) {
   using Tile = TileRows<float, kWidth>;
   static_assert(Tile::kChunks % 8 == 0);
   // The four lanes of a row take its chunks in orders of their own. So one request of all lanes asks for 32 different
@@ -98,7 +87,7 @@ __device__ void row_products(const float* a, int first, const float* b, float (&
       for (int e = 0; e < 4; ++e) {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-          scores[0][j][i] = fmaf(left[i / 2][e], right[i % 2][e], scores[0][j][i]);
+          scores[j][i] = fmaf(left[i / 2][e], right[i % 2][e], scores[j][i]);
         }
       }
     }
@@ -156,26 +145,21 @@ __device__ void spoil_sums(float (&sums)[kColumns / 8][4], const __nv_bfloat16* 
   }
 }
 
-// sums[i] += weights[i] tile, over the tile's rows 0 .. kCount, which are columns begin .. of the blocks of weights,
-// for its columns first_column .. first_column + kColumns. kEdge: some row does not see all of them. Its weights there
-// are 0, but still take no part: 0 times an infinity is not 0.
-template <bool kEdge, int kWidth, int kCount, int kColumns, bool kHidden = kHidePlaces<kWidth>, int kBlocks,
-          class SeenRows>
-__device__ void add_weighted(float (&sums)[kBlocks][kColumns / 8][4], const float (&weights)[kBlocks][kCount / 8][4],
-                             const __nv_bfloat16* tile, int first_column, int begin, const SeenRows (&seen)[kBlocks]) {
+// sums += weights tile, over the tile's rows 0 .. kCount, which are columns begin .. of the weights, for its columns
+// first_column .. first_column + kColumns. kEdge: some row does not see all of them. Its weights there are 0, but still
+// take no part: 0 times an infinity is not 0.
+template <bool kEdge, int kWidth, int kCount, int kColumns, class SeenRows>
+__device__ void add_weighted(float (&sums)[kColumns / 8][4], const float (&weights)[kCount / 8][4],
+                             const __nv_bfloat16* tile, int first_column, int begin, const SeenRows& seen) {
   using Tile = TileRows<__nv_bfloat16, kWidth>;
-  const int l = lane_of_tile<kHidden>(), at = Tile::at(l % 16, l / 16 + first_column / 8);
+  const int l = lane_of_tile<kWidth>(), at = Tile::at(l % 16, l / 16 + first_column / 8);
   uint32_t left_out = 0;
 #pragma unroll
   for (int k = 0; k < kCount / 16; ++k) {
-    if (kEdge && !any_sees(seen, begin + 16 * k, 16)) continue;
-    uint32_t left[kBlocks][4];
-#pragma unroll
-    for (int i = 0; i < kBlocks; ++i) {
-      const auto &low = weights[i][2 * k], &high = weights[i][2 * k + 1];
-      left[i][0] = bf16_pair(low[0], low[1]), left[i][1] = bf16_pair(low[2], low[3]);
-      left[i][2] = bf16_pair(high[0], high[1]), left[i][3] = bf16_pair(high[2], high[3]);
-    }
+    if (kEdge && !seen.any(begin + 16 * k, 16)) continue;
+    const auto &low = weights[2 * k], &high = weights[2 * k + 1];
+    const uint32_t left[4] = {bf16_pair(low[0], low[1]), bf16_pair(low[2], low[3]), bf16_pair(high[0], high[1]),
+                              bf16_pair(high[2], high[3])};
 #pragma unroll
     for (int c = 0; c < kColumns / 16; ++c) {
       uint32_t right[4];
@@ -188,35 +172,28 @@ __device__ void add_weighted(float (&sums)[kBlocks][kColumns / 8][4], const floa
           word &= ~out;
         }
       }
-#pragma unroll
-      for (int i = 0; i < kBlocks; ++i) {
-        multiply_add(sums[i][2 * c], left[i], right[0], right[1]);
-        multiply_add(sums[i][2 * c + 1], left[i], right[2], right[3]);
-      }
+      multiply_add(sums[2 * c], left, right[0], right[1]);
+      multiply_add(sums[2 * c + 1], left, right[2], right[3]);
     }
   }
   if constexpr (kEdge) {
     if (__any_sync(kAllLanes, left_out != 0)) {
-#pragma unroll
-      for (int i = 0; i < kBlocks; ++i) {
-        spoil_sums<kWidth, kCount, kColumns>(sums[i], tile, first_column, begin, seen[i]);
-      }
+      spoil_sums<kWidth, kCount, kColumns>(sums, tile, first_column, begin, seen);
     }
   }
 }
 
-template <bool kEdge, int kWidth, int kCount, int kColumns, bool kHidden = false, class SeenRows>
-__device__ void add_weighted(float (&sums)[1][kColumns / 8][4], const float (&weights)[1][kCount / 8][4],
-                             const float* tile, int first_column, int begin, const SeenRows (&all_seen)[1]) {
+template <bool kEdge, int kWidth, int kCount, int kColumns, class SeenRows>
+__device__ void add_weighted(float (&sums)[kColumns / 8][4], const float (&weights)[kCount / 8][4], const float* tile,
+                             int first_column, int begin, const SeenRows& seen) {
   using Tile = TileRows<float, kWidth>;
-  const SeenRows& seen = all_seen[0];
 #pragma unroll
   for (int j = 0; j < kCount / 8; ++j) {
     if (kEdge && !seen.any(begin + 8 * j, 8)) continue;
 #pragma unroll 1
     for (int k = 8 * j; k < 8 * j + 8; ++k) {
       float weight[2];
-      weight_of(weights[0][j], k % 8, weight);
+      weight_of(weights[j], k % 8, weight);
       const bool sees[2] = {!kEdge || seen(0, begin + k), !kEdge || seen(1, begin + k)};
 #pragma unroll
       for (int c = 0; c < kColumns / 8; c += 2) {
@@ -224,7 +201,7 @@ __device__ void add_weighted(float (&sums)[1][kColumns / 8][4], const float (&we
         load_vector(tile + Tile::element(k, first_column + pair_column<float>(c)), row);
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
-          float& to = sums[0][c + i / 4][i % 4];
+          float& to = sums[c + i / 4][i % 4];
           const float sum = fmaf(weight[i % 4 / 2], row[i / 4 * 2 + i % 2], to);
           to = sees[i % 4 / 2] ? sum : to;
         }

@@ -48,40 +48,37 @@ __device__ inline float row_sum(float x) {
 
 // The state of a thread's two rows of each block of 16: `sum` adds exp(scale (score - max)) over the keys seen so far
 // that the thread itself holds, `sums` adds their values times that. Scores are unscaled; base = scale log2(e).
-template <int kColumns, int kBlocks = 1>
+template <int kColumns>
 struct RunningRows {
-  float sums[kBlocks][kColumns / 8][4];
-  float max[kBlocks][2], sum[kBlocks][2];
+  float sums[kColumns / 8][4];
+  float max[2], sum[2];
 
   __device__ void clear() {
     cuda::clear(sums);
-#pragma unroll
-    for (int b = 0; b < kBlocks; ++b) {
-      max[b][0] = max[b][1] = -std::numeric_limits<float>::infinity();
-      sum[b][0] = sum[b][1] = 0;
-    }
+    max[0] = max[1] = -std::numeric_limits<float>::infinity();
+    sum[0] = sum[1] = 0;
   }
 
-  // Turns the scores of row block b and columns begin .. into weights. Columns that a row does not see take no part:
-  // their weights are 0.
+  // Turns the scores of columns begin .. into weights. Columns that a row does not see take no part: their weights are
+  // 0.
   template <bool kEdge, int kCount>
-  __device__ void weigh(int b, float (&scores)[kCount / 8][4], int begin, const Seen& seen, float base) {
+  __device__ void weigh(float (&scores)[kCount / 8][4], int begin, const Seen& seen, float base) {
     const auto sees = [&](int j, int i) { return !kEdge || seen(i / 2, begin + 8 * j + lane() % 4 * 2 + i % 2); };
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      float most = max[b][h];
+      float most = max[h];
 #pragma unroll
       for (int j = 0; j < kCount / 8; ++j) {
 #pragma unroll
         for (int i = 2 * h; i < 2 * h + 2; ++i) most = sees(j, i) ? fmaxf(most, scores[j][i]) : most;
       }
       most = row_max(most);
-      const float shrink = max[b][h] == most ? 1 : exponential((max[b][h] - most) * base);
-      max[b][h] = most;
+      const float shrink = max[h] == most ? 1 : exponential((max[h] - most) * base);
+      max[h] = most;
       const float subtracted = most * base;  // its rounding is one factor of the row, which its sum divides out
       float more = 0;
 #pragma unroll
-      for (auto& block : sums[b]) block[2 * h] *= shrink, block[2 * h + 1] *= shrink;
+      for (auto& block : sums) block[2 * h] *= shrink, block[2 * h + 1] *= shrink;
 #pragma unroll
       for (int j = 0; j < kCount / 8; ++j) {
 #pragma unroll
@@ -90,31 +87,25 @@ struct RunningRows {
           more += scores[j][i];
         }
       }
-      sum[b][h] = fmaf(sum[b][h], shrink, more);
+      sum[h] = fmaf(sum[h], shrink, more);
     }
   }
 
   // Adds one tile of keys and values, of columns begin .., to the warp's rows `first` .. of the tile of queries.
-  // drop(b, weights) applies the dropout to the weights of block b.
+  // drop(weights) applies the dropout to the weights.
   template <bool kEdge, class Shape, class Drop>
-  __device__ void attend(const AttentionTiles<Shape>& tiles, int turn, int first, int begin,
-                         const Seen (&seen)[kBlocks], float base, Drop drop) {
+  __device__ void attend(const AttentionTiles<Shape>& tiles, int turn, int first, int begin, const Seen& seen,
+                         float base, Drop drop) {
     constexpr int kCount = Shape::kKeys;
-    float weights[kBlocks][kCount / 8][4];
+    float weights[kCount / 8][4];
     row_products<Shape::kHeadWidth, kCount>(tiles.queries(), first, tiles.keys(turn), weights);
-#pragma unroll
-    for (int b = 0; b < kBlocks; ++b) {
-      weigh<kEdge, kCount>(b, weights[b], begin, seen[b], base);
-      drop(b, weights[b]);
-    }
+    weigh<kEdge, kCount>(weights, begin, seen, base);
+    drop(weights);
     add_weighted<kEdge, kColumns, kCount, kColumns>(sums, weights, tiles.values(turn), 0, begin, seen);
   }
 
   // After the last tile: sums over all keys.
-  __device__ void finish() {
-#pragma unroll
-    for (auto& rows : sum) rows[0] = row_sum(rows[0]), rows[1] = row_sum(rows[1]);
-  }
+  __device__ void finish() { sum[0] = row_sum(sum[0]), sum[1] = row_sum(sum[1]); }
 };
 
 // Joins two parts of a row's keys: gives the factor of each part's sums. Both parts have keys.

@@ -53,10 +53,10 @@ struct JoinedSoFar {
   __device__ float& operator[](int i) const { return at[i * kThreads + static_cast<int>(threadIdx.x)]; }
   __device__ void save(const RunningRows<kColumns>& rows) const {
 #pragma unroll
-    for (int i = 0; i < kColumns / 2; ++i) (*this)[i] = rows.sums[0][i / 4][i % 4];
+    for (int i = 0; i < kColumns / 2; ++i) (*this)[i] = rows.sums[i / 4][i % 4];
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      (*this)[kColumns / 2 + h] = rows.max[0][h], (*this)[kColumns / 2 + 2 + h] = rows.sum[0][h];
+      (*this)[kColumns / 2 + h] = rows.max[h], (*this)[kColumns / 2 + 2 + h] = rows.sum[h];
     }
   }
   // rows = the saved rows, joined with rows if the row sees their keys.
@@ -64,17 +64,17 @@ struct JoinedSoFar {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const float max = (*this)[kColumns / 2 + h], sum = (*this)[kColumns / 2 + 2 + h];
-      const Joined joined(max, sum, rows.max[0][h], rows.sum[0][h], base);
+      const Joined joined(max, sum, rows.max[h], rows.sum[h], base);
 #pragma unroll
       for (int c = 0; c < kColumns / 8; ++c) {
 #pragma unroll
         for (int i = 2 * h; i < 2 * h + 2; ++i) {
           const float before = (*this)[4 * c + i];
-          rows.sums[0][c][i] = seen[h] ? joined(before, rows.sums[0][c][i]) : before;
+          rows.sums[c][i] = seen[h] ? joined(before, rows.sums[c][i]) : before;
         }
       }
-      rows.max[0][h] = seen[h] ? joined.max : max;
-      rows.sum[0][h] = seen[h] ? joined.sum : sum;
+      rows.max[h] = seen[h] ? joined.max : max;
+      rows.sum[h] = seen[h] ? joined.sum : sum;
     }
   }
 };
@@ -89,7 +89,7 @@ __device__ void store_parts(const RunningRows<kColumns>& rows, int columns, RowP
 #pragma unroll
     for (int c = 0; c < kColumns / 8; ++c) {
       if (const int column = pair_column<T>(c); column < columns) {
-        *reinterpret_cast<float2*>(row + column) = make_float2(rows.sums[0][c][2 * h], rows.sums[0][c][2 * h + 1]);
+        *reinterpret_cast<float2*>(row + column) = make_float2(rows.sums[c][2 * h], rows.sums[c][2 * h + 1]);
       }
     }
   }
@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads, Attention
   fetch(start, 0);
 
   const int first = static_cast<int>(threadIdx.x) / kWarp * kWarpRows, first_row = tile.begin + first;
-  const Seen seen[1] = {seen_up_to([&](int r) { return visible(first_row + r); })};
+  const Seen seen = seen_up_to([&](int r) { return visible(first_row + r); });
   const float base = args.scale * kLog2E;
   RunningRows<Shape::kColumns> state;
   state.clear();
@@ -150,18 +150,18 @@ __global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads, Attention
     wait_for_copies<1>();
     __syncthreads();
     const auto attend_tile = [&]<bool kEdge>() {
-      state.template attend<kEdge>(tiles, turn, first, begin, seen, base, [](int, auto&) {});
+      state.template attend<kEdge>(tiles, turn, first, begin, seen, base, [](auto&) {});
     };
-    if (first_row < tile.length && all_see(seen, begin, Shape::kKeys)) {
+    if (first_row < tile.length && seen.all(begin, Shape::kKeys)) {
       attend_tile.template operator()<false>();
-    } else if (first_row < tile.length && any_sees(seen, begin, Shape::kKeys)) {
+    } else if (first_row < tile.length && seen.any(begin, Shape::kKeys)) {
       attend_tile.template operator()<true>();
     }
     __syncthreads();  // this buffer is filled again in the next round
     const int next = begin + Shape::kKeys, chunk = begin / kChunk * kChunk;
     if (next % kChunk != 0 && next < end) continue;
     state.finish();
-    if (!apart && chunk > 0) so_far.join(state, {chunk < seen[0].last[0], chunk < seen[0].last[1]}, base);
+    if (!apart && chunk > 0) so_far.join(state, {chunk < seen.last[0], chunk < seen.last[1]}, base);
     if (next < end) so_far.save(state), state.clear();
   }
   wait_for_copies<0>();  // without a key nothing has waited for the queries, whose place is written now
@@ -173,11 +173,10 @@ __global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads, Attention
     const int m = first_row + r;
     return args.place(tile.row + m / args.queries, group, m % args.queries);
   };
-  const float factor[2] = {formulas::inverse_sum(state.sum[0][0]), formulas::inverse_sum(state.sum[0][1])};
-  store_rows<T, kWidth, Shape::kColumns>(
-      state.sums[0], factor, tiles.queries(), first, columns, args.vectors, [&](int r) {
-        return inside(r) && !in_parts(r) && start == 0 ? args.out + place(r) * width + tiles.first_column : nullptr;
-      });
+  const float factor[2] = {formulas::inverse_sum(state.sum[0]), formulas::inverse_sum(state.sum[1])};
+  store_rows<T, kWidth, Shape::kColumns>(state.sums, factor, tiles.queries(), first, columns, args.vectors, [&](int r) {
+    return inside(r) && !in_parts(r) && start == 0 ? args.out + place(r) * width + tiles.first_column : nullptr;
+  });
   if (!apart) return;
   const int64_t part = blockIdx.z * args.rows * args.groups * args.queries;
   const auto wanted = [&](int r) { return inside(r) && in_parts(r) && visible(first_row + r) > start; };
@@ -188,7 +187,7 @@ __global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads, Attention
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const int r = lane() / 4 + 8 * h;
-    if (lane() % 4 == 0 && wanted(r)) args.ranges[part + place(r)] = make_float2(state.max[0][h], state.sum[0][h]);
+    if (lane() % 4 == 0 && wanted(r)) args.ranges[part + place(r)] = make_float2(state.max[h], state.sum[h]);
   }
 }
 

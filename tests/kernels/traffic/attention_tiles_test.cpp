@@ -19,8 +19,8 @@ struct Counted {
   KernelCounts forward, keys, queries;
 };
 
-KernelCounts counts_of(const std::string& kernel, int row_blocks) {
-  const std::string name = "attention_" + kernel + "<__nv_bfloat16, 64, " + std::to_string(row_blocks) + ">";
+KernelCounts counts_of(const std::string& kernel, int warps) {
+  const std::string name = "attention_" + kernel + "<__nv_bfloat16, 64, " + std::to_string(warps) + ">";
   KernelCounts found;
   for (const auto& [full, counts] : cuda_device::simulator().kernels) {
     if (full.find(name) != std::string::npos) found += counts;
@@ -29,29 +29,32 @@ KernelCounts counts_of(const std::string& kernel, int row_blocks) {
   return found;
 }
 
-Counted count(const std::vector<int32_t>& lengths, int row_blocks) {
+Counted count(const std::vector<int32_t>& lengths, int warps) {
   const std::vector<int32_t> offsets = offsets_of(lengths);
   AttentionRun run({.heads = {1, 1, 64}, .query_offsets = offsets, .key_offsets = offsets, .dtype = DType::BF16});
   cuda_device::simulator().kernels.clear();
   run.forward(), run.backward();
-  return {counts_of("forward", row_blocks), counts_of("key_gradients", row_blocks),
-          counts_of("query_gradients", row_blocks)};
+  return {counts_of("forward", warps), counts_of("key_gradients", warps), counts_of("query_gradients", warps)};
 }
 
-// A warp and 32 rows of each other tile. Scores: 4 steps over the width, each 2 fragments of the warp's 32 rows and 2
-// of the others. Sums: 2 steps over the others, 4 fragments each. Backward makes scores twice; for keys the second time
-// in two halves, which ask for the warp's own rows again.
-TEST(AttentionTiles, AFragmentServesTwoBlocksOfRows) {
-  constexpr uint64_t kRows = 256, kPairs = kRows / 32 * (kRows / 32);
-  const Counted c = count({kRows}, 2);
+// Four warps of 16 rows, each with 32 rows of each other tile. Scores: 4 steps over the width, each a fragment of the
+// warp's rows and 2 of the others. Sums: 2 steps over the others, 4 fragments each. Backward makes scores twice; for
+// keys the second time in two halves, which ask for the warp's own rows again.
+TEST(AttentionTiles, FourWarpsShareATileOfLongSequences) {
+  constexpr uint64_t kRows = 256, kPairs = kRows / 16 * (kRows / 32);
+  const Counted c = count({kRows}, 4);
+  for (const KernelCounts* k : {&c.forward, &c.keys, &c.queries}) {
+    EXPECT_EQ(k->threads, 128u);
+    EXPECT_EQ(k->blocks, kRows / 64 + 1);  // the last has no rows
+  }
   const auto expect = [](const KernelCounts& k, uint64_t products, uint64_t loads) {
     EXPECT_EQ(k.counted.matrix_products, products * kPairs);
     EXPECT_EQ(k.counted.matrix_loads, loads * kPairs);
   };
-  expect(c.forward, 2 * 32,
-         4 * (1 + 2) + 8);  // a tile of 64 keys: its queries' fragments are read once for both halves
-  expect(c.keys, 4 * 32, 4 * (2 + 2) + 2 * 4 * (2 + 1) + 2 * 8);
-  expect(c.queries, 3 * 32, 2 * 4 * (2 + 2) + 8);
+  expect(c.forward, 2 * 16,
+         2 + 4 * 2 + 8);  // a tile of 64 keys: its queries' 4 fragments are read once for both halves
+  expect(c.keys, 4 * 16, 4 * (1 + 2) + 2 * 4 * (1 + 1) + 2 * 8);
+  expect(c.queries, 3 * 16, 2 * 4 * (1 + 2) + 8);
 }
 
 // Lengths of a batch of sentences: 4 .. 64 tokens, 26 in the mean.
@@ -64,7 +67,7 @@ TEST(AttentionTiles, FewRowsOfShortSequencesAreBehindTheirEnd) {
   const auto rows = static_cast<uint64_t>(std::accumulate(lengths.begin(), lengths.end(), 0));
   uint64_t blocks = 0;  // that have rows
   for (const int32_t n : lengths) blocks += static_cast<uint64_t>(n + 31) / 32;
-  const Counted c = count(lengths, 1);
+  const Counted c = count(lengths, 2);
   for (const KernelCounts* k : {&c.forward, &c.keys, &c.queries}) {
     EXPECT_EQ(k->threads, 64u);
     EXPECT_EQ(k->blocks, rows / 32 + lengths.size());

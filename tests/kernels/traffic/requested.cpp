@@ -13,16 +13,16 @@ constexpr int64_t kSector = 32, kWarp = 32;
 constexpr int64_t kRowBlock = 16;       // rows of a matrix product
 constexpr int64_t kDropoutNumbers = 8;  // bytes that name a row to its dropout
 
-// Products of so many blocks of 16 rows with a tile: `sixteens` of its 16-row groups, `columns` of its columns. An mma
-// is 16 x 8 x 16; a fragment of the tile serves all blocks, one ldmatrix.x4 for two mma of each.
-void add_products(Requested& to, DType dtype, int64_t blocks, int64_t sixteens, int64_t columns) {
+// Products of a warp's 16 rows with a tile: `sixteens` of its 16-row groups, `columns` of its columns. An mma is
+// 16 x 8 x 16, with one ldmatrix.x4 for two of them.
+void add_products(Requested& to, DType dtype, int64_t sixteens, int64_t columns) {
   if (dtype != DType::BF16) return;  // f32 has no tensor cores here
-  to.matrix_products += blocks * sixteens * 2 * (columns / 16);
+  to.matrix_products += sixteens * 2 * (columns / 16);
   to.matrix_loads += sixteens * (columns / 16);
 }
-// The fragments of the blocks' own rows.
-void add_own_rows(Requested& to, DType dtype, int64_t blocks, int64_t columns) {
-  if (dtype == DType::BF16) to.matrix_loads += blocks * (columns / 16);
+// The fragments of the warp's own rows.
+void add_own_rows(Requested& to, DType dtype, int64_t columns) {
+  if (dtype == DType::BF16) to.matrix_loads += columns / 16;
 }
 
 }  // namespace
@@ -50,24 +50,19 @@ bool AttentionRequests::of_short() const {
 // are copied while the tile before them is worked on. A warp skips tiles, and groups of 16 keys for its sums, that none
 // of its rows sees. The parts of a wide head all make the scores.
 Requested AttentionRequests::forward_tile(int64_t length, int64_t begin) const {
-  const int64_t blocks = this->blocks(), warps = this->warps(2);
-  const int64_t keys = row_bytes() <= 256 ? 64 : 16384 / row_bytes();
+  const int64_t warps = this->warps(2), keys = row_bytes() <= 256 ? 64 : 16384 / row_bytes();
   const int64_t own = std::min<int64_t>(columns, 128), parts = columns / own;
-  const int64_t rows = std::min(warps * blocks * kRowBlock, length - begin), end = begin + rows;
+  const int64_t rows = std::min(warps * kRowBlock, length - begin), end = begin + rows;
   const int64_t tiles = divide_up(end, keys), fetched = std::min(tiles * keys, length);
   Requested all{.bytes = static_cast<double>(element() * (rows * columns + fetched * (columns + own) + rows * own) +
                                              rows * (4 + kDropoutNumbers)),
                 .waits_with_copies_in_flight = warps * (tiles - 1)};
-  for (int64_t first = begin; first < begin + warps * blocks * kRowBlock; first += blocks * kRowBlock) {
-    int64_t seen = 0;
-    for (int64_t b = 0; b < blocks; ++b) {
-      const int64_t position = first + b * kRowBlock;
-      if (position < length) seen = std::min(length, position + kRowBlock);
-    }
+  for (int64_t position = begin; position < end; position += kRowBlock) {
+    const int64_t seen = std::min(length, position + kRowBlock);
     for (int64_t key = 0; key < seen; key += keys) {
-      add_own_rows(all, dtype, blocks, columns);
-      add_products(all, dtype, blocks, keys / 16, columns);
-      add_products(all, dtype, blocks, divide_up(std::min(seen - key, keys), 16), own);
+      add_own_rows(all, dtype, columns);
+      add_products(all, dtype, keys / 16, columns);
+      add_products(all, dtype, divide_up(std::min(seen - key, keys), 16), own);
     }
   }
   Requested whole;
@@ -80,24 +75,24 @@ Requested AttentionRequests::forward_tile(int64_t length, int64_t begin) const {
 // registers and asks for the warp's own rows each time.
 Requested AttentionRequests::key_gradients(int64_t length, int64_t begin) const {
   const int64_t warps = this->warps(1), other = other_rows(), step = narrow() ? 16 : other;
-  const int64_t own = columns <= 128 ? columns : 64, parts = columns / own, mine = blocks() * kRowBlock;
-  const int64_t rows = std::min(warps * mine, length - begin), start = begin / other * other;
+  const int64_t own = columns <= 128 ? columns : 64, parts = columns / own;
+  const int64_t rows = std::min(warps * kRowBlock, length - begin), start = begin / other * other;
   const int64_t tiles = divide_up(length - start, other), fetched = length - start;
   Requested all{.bytes = static_cast<double>(element() * (2 * rows * columns + 2 * fetched * columns + 2 * rows * own) +
                                              fetched * (8 + kDropoutNumbers)),
                 .waits_with_copies_in_flight = warps * (tiles - 1)};
-  for (int64_t position = begin; position < std::min(length, begin + warps * mine); position += mine) {
+  for (int64_t position = begin; position < begin + rows; position += kRowBlock) {
     for (int64_t query = start; query < length; query += other) {
       int64_t groups = 0;
       for (int64_t g = query; g < query + other; g += 16) groups += g + 16 > position && g < length ? 1 : 0;
       if (groups == 0) continue;
-      add_own_rows(all, dtype, blocks(), columns);
-      add_products(all, dtype, blocks(), other / 16, columns);
+      add_own_rows(all, dtype, columns);
+      add_products(all, dtype, other / 16, columns);
       for (int64_t taken = 0; taken < (narrow() ? groups : 1); ++taken) {
-        add_own_rows(all, dtype, blocks(), columns);
-        add_products(all, dtype, blocks(), step / 16, columns);
+        add_own_rows(all, dtype, columns);
+        add_products(all, dtype, step / 16, columns);
       }
-      for (int sum = 0; sum < 2; ++sum) add_products(all, dtype, blocks(), groups, own);
+      for (int sum = 0; sum < 2; ++sum) add_products(all, dtype, groups, own);
     }
   }
   Requested whole;
@@ -108,20 +103,20 @@ Requested AttentionRequests::key_gradients(int64_t length, int64_t begin) const 
 // A tile of queries and their gradients, and the keys and values that they see: three products.
 Requested AttentionRequests::query_gradients(int64_t length, int64_t begin) const {
   const int64_t warps = this->warps(1), other = other_rows();
-  const int64_t own = std::min<int64_t>(columns, 128), parts = columns / own, mine = blocks() * kRowBlock;
-  const int64_t rows = std::min(warps * mine, length - begin), end = begin + rows;
+  const int64_t own = std::min<int64_t>(columns, 128), parts = columns / own;
+  const int64_t rows = std::min(warps * kRowBlock, length - begin), end = begin + rows;
   const int64_t tiles = divide_up(end, other), fetched = std::min(tiles * other, length);
   Requested all{.bytes = static_cast<double>(element() * (2 * rows * columns + 2 * fetched * columns + rows * own)),
                 .waits_with_copies_in_flight = warps * (tiles - 1)};
-  for (int64_t position = begin; position < end; position += mine) {
-    const int64_t seen = std::min(length, position + mine);
-    all.bytes += static_cast<double>(divide_up(seen, other) * mine * kDropoutNumbers);  // asked for at each tile
+  for (int64_t position = begin; position < end; position += kRowBlock) {
+    const int64_t seen = std::min(length, position + kRowBlock);
+    all.bytes += static_cast<double>(divide_up(seen, other) * kRowBlock * kDropoutNumbers);  // asked for at each tile
     for (int64_t key = 0; key < seen; key += other) {
       for (int product = 0; product < 2; ++product) {
-        add_own_rows(all, dtype, blocks(), columns);
-        add_products(all, dtype, blocks(), other / 16, columns);
+        add_own_rows(all, dtype, columns);
+        add_products(all, dtype, other / 16, columns);
       }
-      add_products(all, dtype, blocks(), divide_up(std::min(seen - key, other), 16), own);
+      add_products(all, dtype, divide_up(std::min(seen - key, other), 16), own);
     }
   }
   Requested whole;
@@ -131,7 +126,7 @@ Requested AttentionRequests::query_gradients(int64_t length, int64_t begin) cons
 
 Requested AttentionRequests::forward() const {
   Requested all;
-  const int64_t rows = warps(2) * blocks() * kRowBlock;
+  const int64_t rows = warps(2) * kRowBlock;
   for (int64_t head = 0; head < heads; ++head) {
     for (const int64_t length : lengths) {
       for (int64_t begin = 0; begin < length; begin += rows) all += forward_tile(length, begin);
@@ -142,7 +137,7 @@ Requested AttentionRequests::forward() const {
 
 Requested AttentionRequests::backward() const {
   Requested all;
-  const int64_t rows = warps(1) * blocks() * kRowBlock;
+  const int64_t rows = warps(1) * kRowBlock;
   for (int64_t head = 0; head < heads; ++head) {
     for (const int64_t length : lengths) {
       all.bytes += static_cast<double>(length * (2 * row_bytes() + 4));  // row sums of dout * out
@@ -164,9 +159,9 @@ Requested CachedRequests::tile(int64_t before, int64_t begin, int64_t start, int
   for (int64_t row = begin; row < begin + rows; row += kRowBlock) {
     const int64_t seen = std::min(end, before + std::min(row + kRowBlock, added));
     for (int64_t key = start; key < seen; key += keys) {
-      add_own_rows(one, dtype, 1, columns);
-      add_products(one, dtype, 1, keys / 16, columns);
-      add_products(one, dtype, 1, divide_up(std::min(seen - key, keys), 16), own());
+      add_own_rows(one, dtype, columns);
+      add_products(one, dtype, keys / 16, columns);
+      add_products(one, dtype, divide_up(std::min(seen - key, keys), 16), own());
     }
   }
   return one;

@@ -61,10 +61,9 @@ struct AttentionRequests {
   Requested query_gradients(int64_t length, int64_t begin) const;
   int64_t element() const { return static_cast<int64_t>(size_of(dtype)); }
   int64_t row_bytes() const { return columns * element(); }
-  // Two blocks of 16 rows a warp need registers that bf16 of narrow heads leaves; of short sequences a warp has one.
+  // Sums of narrow heads leave registers to more warps; a block of short sequences has two.
   bool narrow() const { return dtype == DType::BF16 && columns <= 64; }
   bool of_short() const;
-  int64_t blocks() const { return narrow() && !of_short() ? 2 : 1; }
   int64_t warps(int64_t of_wide) const { return row_bytes() > 512 ? of_wide : narrow() && of_short() ? 2 : 4; }
   int64_t other_rows() const { return row_bytes() > 256 ? 16 : row_bytes() > 128 || narrow() ? 32 : 64; }
 };
