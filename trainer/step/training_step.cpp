@@ -116,9 +116,11 @@ bool TrainingStep::all_have_room(size_t bytes) {
 
 // A capture takes blocks that fit less well than those of the step that it repeats, if that was not the last one.
 bool TrainingStep::has_room_for_graph(uint64_t shape) {
-  if (graphs_->keeps(shape)) return true;
-  if (graphs_->keeps_any()) make_room();
-  return all_have_room(step_bytes_ + step_bytes_ / 8);
+  const size_t enough = step_bytes_ + step_bytes_ / 8;
+  if (graphs_->keeps(shape) || all_have_room(enough)) return true;
+  if (!graphs_->keeps_any()) return false;
+  make_room();
+  return all_have_room(enough);
 }
 
 void TrainingStep::make_room() {
