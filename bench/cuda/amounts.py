@@ -12,7 +12,7 @@ class Amounts:
     translation: tuple = ()
     translation_pairs: int = 60_000
     translation_steps: int = 40
-    translation_warmup: int = 320  # four epochs of 75 batches: shapes are chosen for, captured and then replayed
+    translation_warmup: int = 320  # four epochs of 75 shapes: a new one is queued, then captured, then replayed
     jobs: dict = dataclasses.field(default_factory=lambda: collections.defaultdict(tuple))  # fields of the short runs, by job
     smoke_steps: int = 40
     bits_steps: int = 300
