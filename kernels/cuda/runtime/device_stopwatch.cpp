@@ -35,7 +35,7 @@ class StreamStopwatch : public DeviceStopwatch {
   }
 
  private:
-  // A captured one belongs to its graph, and is measured anew by each launch.
+  // A captured one belongs to its graph, and each launch measures it.
   struct Stretch {
     explicit Stretch(int device) : begin(device, Event::Kind::Time), end(device, Event::Kind::Time) {}
     Event begin, end;
