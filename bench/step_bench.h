@@ -36,7 +36,7 @@ struct StepParts {
   double data = 0;     // waiting for the loader
   double compute = 0;  // forward and backward, with the communication that they hide
   double exposed = 0;  // waiting for other ranks' gradients, activations (tp) and weights: exposed communication; on a
-                       // CUDA device for gradients alone, by its own clock
+                       // CUDA device for gradients and weights alone, by its own clock
   double control = 0;  // the control all-reduce, in which ranks wait for the slowest rank
   double update = 0;   // gradient norm, clipping, optimizer, bf16 copies of the weights
 };

@@ -106,7 +106,13 @@ void CudaBackend::finish() { queues_with_host().stream.finish(); }
 CopyQueue* CudaBackend::uploads_ahead() { return queues_ ? &queues_with_host().uploads : nullptr; }
 CopyQueue* CudaBackend::snapshots() { return queues_ ? &queues_->snapshots : nullptr; }
 std::unique_ptr<DeviceGraph> CudaBackend::capture(const std::function<void()>& queue) {
-  return std::make_unique<CapturedGraph>(stream(), queue);
+  std::vector<std::function<void()>> calls;
+  at_launches_ = &calls;
+  const auto ended =
+      std::unique_ptr<CudaBackend, void (*)(CudaBackend*)>(this, [](CudaBackend* b) { b->at_launches_ = nullptr; });
+  auto graph = std::make_unique<CapturedGraph>(stream(), queue);
+  graph->at_launches(std::move(calls));
+  return graph;
 }
 std::shared_ptr<Allocator> CudaBackend::host_memory() const { return queues().host_memory; }
 

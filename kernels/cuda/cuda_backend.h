@@ -37,6 +37,8 @@ class CudaBackend : public Backend {
   std::unique_ptr<DeviceGraph> capture(const std::function<void()>& queue) override;
   std::shared_ptr<Allocator> host_memory() const override;
   const Stream& stream() const;
+  // While a graph is captured: each of its launches calls `call`, on the host.
+  void at_launches(std::function<void()> call) { at_launches_->push_back(std::move(call)); }
 
   // Specialised in the file of each operation, as kernels/backend/implementations.h describes.
   template <class Args>
@@ -57,6 +59,7 @@ class CudaBackend : public Backend {
   size_t library_workspace(const AttentionForward& args) const;
   size_t library_workspace(const AttentionBackward& args) const;
 
+  std::vector<std::function<void()>>* at_launches_ = nullptr;  // of the graph that is captured
   std::shared_ptr<Allocator> allocator_;
   std::unique_ptr<Queues> queues_;  // null: for plans only
 };

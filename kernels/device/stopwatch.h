@@ -17,7 +17,7 @@ class DeviceStopwatch {
   // Discards the intervals so far.
   virtual void reset() = 0;
   // Seconds of all intervals since reset(), then reset(). The host must have waited for the device since the last
-  // stop(). Intervals within a captured graph count 0: its launches are not timed.
+  // stop(). An interval within a captured graph counts once for each of its launches, with the time of the last one.
   virtual double take() = 0;
 };
 

@@ -11,11 +11,14 @@
 
 namespace weft::cuda_device {
 
+struct Event;
+
 struct Graph {
   struct Node {
     Work work;
     int branch = 0;             // 0: the stream that began the capture; then each stream that joined it
     std::vector<size_t> after;  // earlier nodes
+    Event* records = nullptr;   // an event outside of the graph that each launch records
   };
   std::vector<Node> nodes;
   std::vector<size_t> frontier;  // the last nodes of the stream that began the capture

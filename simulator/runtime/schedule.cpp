@@ -123,6 +123,11 @@ void Schedule::record(Event& event, Stream& stream) {
   if (!stream.capture) event.operation = enqueue(stream, {.name = "event record", .body = {}, .microseconds = 0});
 }
 
+void Schedule::record_at_launches(Event& event, Stream& stream) {
+  enqueue(stream, {.name = "event record", .body = {}, .microseconds = 0});
+  stream.capture->graph->nodes.back().records = &event;
+}
+
 void Schedule::wait(Stream& stream, const Event& event) {
   if (event.capture) {  // the stream joins the capture
     if (!stream.capture) {
@@ -161,11 +166,14 @@ std::shared_ptr<Graph> Schedule::end_capture(Stream& stream) {
 
 void Schedule::replay(const Graph& graph, Stream& stream, const std::vector<Stream*>& branches) {
   const OpId start = enqueue(stream, {.name = "graph launch", .body = {}, .microseconds = 0});
+  const double began = stream.microseconds;
   std::vector<OpId> put(graph.nodes.size());
+  std::vector<double> ended(graph.nodes.size());
   const auto come_after = [&](Stream& later, const std::vector<size_t>& nodes) {
     std::vector<OpId> after;
     for (const size_t node : nodes) {
       join(later.clock, operations_.clock_after(put[node]));
+      later.microseconds = std::max(later.microseconds, ended[node]);
       after.push_back(put[node]);
     }
     return after;
@@ -176,7 +184,13 @@ void Schedule::replay(const Graph& graph, Stream& stream, const std::vector<Stre
     std::vector<OpId> after = come_after(where, node.after);
     after.push_back(start);
     join(where.clock, operations_.clock_after(start));
+    where.microseconds = std::max(where.microseconds, began);
     put[n] = append(where, std::move(after), node.work.again ? node.work.again() : node.work);
+    ended[n] = where.microseconds;
+    if (Event* const event = node.records) {
+      event->recorded = true, event->capture = nullptr;
+      event->operation = put[n], event->microseconds = ended[n];
+    }
   }
   append(stream, come_after(stream, graph.frontier), {.name = "end of a graph launch", .body = {}, .microseconds = 0});
 }

@@ -64,6 +64,8 @@ class Schedule {
   // Puts work at the end of a stream, or into the graph that the stream captures (then: kBeforeAll).
   OpId enqueue(Stream& stream, Work work);
   void record(Event& event, Stream& stream);
+  // Puts a record of the event into the graph that the stream captures: each launch records it again.
+  void record_at_launches(Event& event, Stream& stream);
   void wait(Stream& stream, const Event& event);
 
   void begin_capture(Stream& stream);

@@ -10,11 +10,11 @@
 namespace weft {
 namespace {
 
-std::vector<double> exposed_by_rank() {
+std::vector<double> exposed_by_rank(GraphChoice graphs) {
   JobConfig job;
   job.model = {.layers = 1, .width = 32, .heads = 4, .max_length = 16};
   job.batch = {.sequences = 2, .context_length = 16};
-  job.train.graphs = GraphChoice::Off;  // nothing in a graph is timed
+  job.train.graphs = graphs;
   const SyntheticData data = make_synthetic_data(job, {.vocabulary = 50});
   std::vector<double> exposed;
   run_hosts_in_process({.dp = 2},
@@ -22,7 +22,8 @@ std::vector<double> exposed_by_rank() {
                          Context context({DeviceKind::Cuda, rank});
                          Mesh mesh = nccl_mesh({.dp = 2}, rank, host, context);
                          const BenchReport report =
-                             bench_steps(context, mesh, job, data, {.warmup = 1, .steps = 2, .peak = false});
+                             bench_steps(context, mesh, job, data, {.warmup = 2, .steps = 2, .peak = false});
+                         EXPECT_EQ(report.replayed, graphs == GraphChoice::On ? 2 : 0);
                          if (rank == 0) exposed = report.rank_exposed;
                        },
                        {.timeout_seconds = 300});
@@ -32,10 +33,12 @@ std::vector<double> exposed_by_rank() {
 // The simulated device's clock is the same in every run; the host's clock never is.
 TEST(NcclBench, ExposedCommunicationIsTimedByTheDevices) {
   if (const std::string lacks = test::lacks_simulation(); !lacks.empty()) GTEST_SKIP() << lacks;
-  const std::vector<double> exposed = exposed_by_rank();
-  ASSERT_EQ(exposed.size(), 2u);
-  for (const double seconds : exposed) EXPECT_GT(seconds, 10e-6);  // a collective's time
-  EXPECT_EQ(exposed_by_rank(), exposed);
+  for (const GraphChoice graphs : {GraphChoice::Off, GraphChoice::On}) {
+    const std::vector<double> exposed = exposed_by_rank(graphs);
+    ASSERT_EQ(exposed.size(), 2u);
+    for (const double seconds : exposed) EXPECT_GT(seconds, 10e-6);  // a collective's time
+    EXPECT_EQ(exposed_by_rank(graphs), exposed);
+  }
 }
 
 // The first step of a shape is queued, the second is captured, the third is the first that a replay alone makes.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/device/operation_graph.h"
+#include "kernels/device/stopwatch.h"
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/optimizer.h"
 #include "kernels/transfer.h"
@@ -42,6 +43,29 @@ TEST_F(CudaGraphs, RunAtEachLaunchOnTheValuesOfThatTime) {
   graph.launch();
   graph.launch();
   EXPECT_EQ(value_of(sums), 2 + 20 + 20);
+}
+
+// An interval of a graph is measured by each launch, beside those that were queued operation by operation.
+TEST_F(CudaGraphs, IntervalsAreTimedAtEachLaunch) {
+  const Tensor x = filled(1), sums = filled(0);
+  const auto watch = make_device_stopwatch(cuda);
+  const auto timed = [&] {
+    watch->start();
+    for (int i = 0; i < 3; ++i) add_scaled(cuda, x, 2, sums);
+    watch->stop();
+  };
+  const OperationGraph graph(cuda, timed);
+  cuda.finish();
+  EXPECT_EQ(watch->take(), 0);
+  graph.launch();
+  cuda.finish();
+  const double once = watch->take();
+  EXPECT_GT(once, 0);
+  timed();
+  graph.launch();
+  cuda.finish();
+  EXPECT_GT(watch->take(), 1.5 * once);
+  EXPECT_EQ(watch->take(), 0);
 }
 
 // A graph works in the memory that it had when it was captured, whatever tensors have come and gone since.

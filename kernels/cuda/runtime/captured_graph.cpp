@@ -47,6 +47,7 @@ CapturedGraph::~CapturedGraph() { check_quietly(cudaGraphExecDestroy(program_), 
 void CapturedGraph::launch() {
   select_device(stream_.device());
   check(cudaGraphLaunch(program_, stream_.get()), "launching a graph");
+  for (const auto& call : at_launches_) call();
 }
 
 }  // namespace weft::cuda

@@ -3,6 +3,8 @@
 #include <cuda_runtime_api.h>
 
 #include <functional>
+#include <utility>
+#include <vector>
 
 #include "kernels/backend/backend.h"
 #include "kernels/cuda/runtime/stream.h"
@@ -18,10 +20,13 @@ class CapturedGraph : public DeviceGraph {
   CapturedGraph(const CapturedGraph&) = delete;
   CapturedGraph& operator=(const CapturedGraph&) = delete;
   void launch() override;
+  // Each launch calls these then, on the host.
+  void at_launches(std::vector<std::function<void()>> calls) { at_launches_ = std::move(calls); }
 
  private:
   const Stream& stream_;
   cudaGraphExec_t program_ = nullptr;
+  std::vector<std::function<void()>> at_launches_;
 };
 
 }  // namespace weft::cuda

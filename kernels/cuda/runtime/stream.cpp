@@ -33,6 +33,10 @@ void Stream::record(const Event& event) const {
   select_device(device_);
   check(cudaEventRecord(event.get(), stream_), "recording an event");
 }
+void Stream::record_at_launches(const Event& event) const {
+  select_device(device_);
+  check(cudaEventRecordWithFlags(event.get(), stream_, cudaEventRecordExternal), "recording an event in a graph");
+}
 void Stream::wait(const Event& event) const {
   select_device(device_);
   check(cudaStreamWaitEvent(stream_, event.get(), cudaEventWaitDefault), "waiting for an event in a stream");

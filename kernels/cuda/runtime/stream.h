@@ -40,9 +40,11 @@ class Stream {
   int device() const { return device_; }
   cudaStream_t get() const { return stream_; }
   void record(const Event& event) const;  // sets the mark after all queued work
-  void wait(const Event& event) const;    // work queued from here on comes after the mark
-  void finish() const;                    // the host waits for all queued work
-  bool capturing() const;                 // queued work goes into a graph, and does not run
+  // While the stream is captured: each launch of the graph sets the mark, for the host to read.
+  void record_at_launches(const Event& event) const;
+  void wait(const Event& event) const;  // work queued from here on comes after the mark
+  void finish() const;                  // the host waits for all queued work
+  bool capturing() const;               // queued work goes into a graph, and does not run
 
  private:
   int device_;

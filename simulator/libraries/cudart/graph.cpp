@@ -83,6 +83,8 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* program, cudaGraph_t 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t program, cudaStream_t stream) {
   return on_stream(stream, [&](Simulator& all, Stream& own) {
     if (own.capture) refuse_call("cudaGraphLaunch", "a graph launched in a captured stream");
+    for (const Graph::Node& node : of(program).graph->nodes)
+      if (node.records && !all.has(node.records)) refuse_call("cudaGraphLaunch", "a record of an event that is gone");
     all.schedule.replay(*of(program).graph, own, of(program).branches);
     return Status::Success;
   });

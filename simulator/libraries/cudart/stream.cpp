@@ -139,6 +139,11 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
   return on_stream(stream, [&](Simulator& all, Stream& own) {
     Event* of = event_of(all, event);
     if (!of || of->device != own.device) return Status::InvalidResourceHandle;
+    if (flags == cudaEventRecordExternal) {
+      if (!own.capture) return Status::InvalidValue;
+      all.schedule.record_at_launches(*of, own);
+      return Status::Success;
+    }
     if (flags != cudaEventRecordDefault) refuse_call("cudaEventRecordWithFlags", "flag " + std::to_string(flags));
     all.schedule.record(*of, own);
     return Status::Success;

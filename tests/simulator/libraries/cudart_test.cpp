@@ -282,6 +282,36 @@ class CudartGraph : public DeviceTest {
   cudaGraph_t graph = nullptr;
 };
 
+// Two streams in a graph: what one waits for takes its time too.
+TEST_F(CudartGraph, RecordsEventsForTheHostAtEachLaunch) {
+  OnDevice<int> a(std::vector<int>{0}), b(std::vector<int>{1});
+  const cudaStream_t beside = new_stream();
+  const cudaEvent_t forked = new_event(), joined = new_event();
+  cudaEvent_t first = nullptr, last = nullptr;
+  ok(cudaEventCreate(&first)), ok(cudaEventCreate(&last));
+  EXPECT_EQ(cudaEventRecordWithFlags(first, stream, cudaEventRecordExternal), cudaErrorInvalidValue);  // no capture
+  ok(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  ok(cudaEventRecord(forked, stream));
+  ok(cudaStreamWaitEvent(beside, forked, cudaEventWaitDefault));
+  for (int k = 0; k < 3; ++k) ok(cudaMemsetAsync(a.p, k, 4, beside));
+  ok(cudaEventRecord(joined, beside));
+  ok(cudaEventRecordWithFlags(first, stream, cudaEventRecordExternal));
+  ok(cudaStreamWaitEvent(stream, joined, cudaEventWaitDefault));
+  ok(cudaMemsetAsync(b.p, 1, 4, stream));
+  ok(cudaEventRecordWithFlags(last, stream, cudaEventRecordExternal));
+  ok(cudaStreamEndCapture(stream, &graph));
+  cudaGraphExec_t program = nullptr;
+  ok(cudaGraphInstantiate(&program, graph, 0));
+  float milliseconds = -1;
+  EXPECT_EQ(cudaEventElapsedTime(&milliseconds, first, last), cudaErrorInvalidResourceHandle);  // no launch
+  for (int launch = 0; launch < 2; ++launch) {
+    ok(cudaGraphLaunch(program, stream));
+    ok(cudaStreamSynchronize(stream));
+    ok(cudaEventElapsedTime(&milliseconds, first, last));
+    EXPECT_FLOAT_EQ(milliseconds, 0.004f);
+  }
+}
+
 TEST_F(CudartGraph, ReplaysWhatWasCaptured) {
   OnDevice<int> a(std::vector<int>{0}), b(std::vector<int>{1});
   ok(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
