@@ -31,11 +31,13 @@ class Program:
 
     def passes(self, folder, number, seconds, cases=()):
         """Whether the cases, or else all of the program's, pass while the breakage is active, within `seconds`. What the
-        program leaves is removed; `folder` keeps its words."""
+        program leaves is removed; `folder` keeps its words. Kernels are loaded at the start: CTest runs each case by itself,
+        but in a whole program the first use of a kernel could meet a communicator that waits, and loading waits for that."""
         with tempfile.TemporaryDirectory(dir=folder) as scratch, \
                 open(folder / f"test-{number}.log", "w", encoding="utf-8") as log:
             environment = os.environ | self.environment | {
                 "WEFT_BREAK": str(number), "WEFT_CUDA_DEVICE_ENVREG0": str(number), "OMP_NUM_THREADS": "1",
+                "CUDA_MODULE_LOADING": "EAGER",
                 "TMPDIR": scratch, "TEST_TMPDIR": scratch, "GTEST_FILTER": ":".join(cases or self.cases or ("*",))}
             program = subprocess.Popen([self.binary, "--gtest_brief=1", "--gtest_fail_fast"], cwd=self.binary.parent,
                                        env=environment, stdout=log, stderr=log, start_new_session=True)
