@@ -6,15 +6,16 @@
 [[ $(ctest --test-dir build/cpu -N -L cuda) != *cuda.NeedsNvcc* ]] || { echo "CUDA's compiler is not here"; exit 77; }
 
 # with_seeds SCRATCH SEEDS COMMAND...: runs the command with that many schedules, and fails if they leave different bits. The
-# last two are compared with each other alone: they stand for another compiler, which fuses products and sums, and so has
-# other bits than that of the first ones.
+# last two are compared with each other alone: they stand for another compiler, which fuses products and sums, and for
+# libraries of other versions, which refuse some products and graphs, and so they have other bits than the first ones.
 with_seeds() {
-  local scratch=$1 seeds=$2 seed first=1 contraction=0
+  local scratch=$1 seeds=$2 seed first=1 other=0
   shift 2
   for ((seed = 1; seed <= seeds; ++seed)); do
-    if ((seed == seeds - 1)); then first=$seed contraction=$seed; fi
-    echo "seed $seed, contraction $contraction"
-    WEFT_CUDA_DEVICE_CONTRACTION=$contraction with_seed "$scratch" "$seed" "$first" "$@"
+    if ((seed == seeds - 1)); then first=$seed other=$seed; fi
+    echo "seed $seed, contraction and refusals $other"
+    WEFT_CUDA_DEVICE_CONTRACTION=$other WEFT_CUDA_DEVICE_REFUSALS=$other WEFT_CUDA_DEVICE_CUDNN=$other \
+      with_seed "$scratch" "$seed" "$first" "$@"
   done
 }
 with_seed() {

@@ -8,6 +8,7 @@ weft=$1 simulated=$2
 # shellcheck source=tests/support/shell.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../support/shell.sh"
 begin_in_temporary
+export WEFT_CUDA_DEVICE_CUDNN=0 WEFT_CUDA_DEVICE_REFUSALS=0 # what is not chosen below is not drawn either
 small=(--set model.width=32 --set model.heads=2 --set model.layers=2 --set train.max_steps=2 --set schedule.warmup_steps=1
   --set evaluation.every_steps=0 --set log.generations.every_steps=0 --set checkpoint.every_steps=0 --set log.every_steps=1
   --set evaluation.max_sequences=2 --set batch.sequences=2 --set train.precision=bf16)
