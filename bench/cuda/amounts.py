@@ -16,6 +16,7 @@ class Amounts:
     jobs: dict = dataclasses.field(default_factory=lambda: collections.defaultdict(tuple))  # fields of the short runs, by job
     smoke_steps: int = 40
     bits_steps: int = 300
+    patience: int = 1  # times what a stage may take
     tests: dict = dataclasses.field(default_factory=lambda: collections.defaultdict(lambda: "-HostOnly*"))  # filters, by program
 
 
@@ -28,7 +29,7 @@ DRY = Amounts(gpt=(*SMALL, "batch.context_length=16", "batch.sequences=2", "batc
             jobs={"configs/sample/gpt.yaml": (*SMALL, *SHORT, "batch.sequences=2", "batch.context_length=32"),
                   "configs/sample/translation.yaml": (*SMALL, *SHORT, "model.encoder_layers=1", "batch.tokens=200"),
                   "configs/finetune/sample-translate.yaml": (*SHORT, "batch.tokens=200", "batch.buckets_per_step=1")},
-            smoke_steps=4, bits_steps=12,
+            smoke_steps=4, bits_steps=12, patience=20,  # the machine that simulates may have other work
             tests={"operations": "All/Embed.AddingTwice*", "whole steps": "*GiveTheLossAndEveryGradientOfTheCpu/Gpt_1x1_zero0",
                    "steps as graphs": "CudaGraphRun.AReplayedStepAllocatesNothing", "graphs": "CudaGraphs.KeepTheMemory*",
                    "copies": "*", "a library's attention": "*.NothingIsPlannedWithoutALibrary",

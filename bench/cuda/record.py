@@ -85,7 +85,7 @@ class Record:
     def run(self, name, seconds, command, folder=None, **environment):
         """Its output, or nothing if it failed, was left out or had no time; either is on record."""
         stage = {"stage": name, "command": without_folders(command)}
-        left = self.left(seconds)
+        left = self.left(seconds * self.amounts.patience)
         if self.leaves_out(name):
             stage["outcome"] = "left out"
         elif left < 1:

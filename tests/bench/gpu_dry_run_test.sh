@@ -14,7 +14,8 @@ export LD_LIBRARY_PATH=$build/simulated
 measure() {
   local name=$1
   shift
-  "$root/bench/gpu.sh" --dry-run --build "$build" --steps 1 --commit here --python /bin/false --out "$name.json" --raw "$name-raw.json" "$@"
+  "$root/bench/gpu.sh" --dry-run --budget 3600 --build "$build" --steps 1 --commit here --python /bin/false \
+    --out "$name.json" --raw "$name-raw.json" "$@"
 }
 
 measure all >said || fail "every stage: $(<said)"
