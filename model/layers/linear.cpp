@@ -58,7 +58,7 @@ Var Linear::input(ForwardContext& forward, const Var& x, const Tokens& tokens) c
 }
 
 Linear::Use Linear::use(Tape& tape) const {
-  return {.weight = tape.use(weight_), .bias = tape.use(sums_parts_ ? nullptr : bias_)};
+  return {.weight = tape.use(weight_), .bias = tape.use(residual_bias() ? nullptr : bias_)};
 }
 
 Var Linear::result(const Tape& tape, const Tensor& input) const {

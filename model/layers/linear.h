@@ -18,9 +18,9 @@ void linear_of_pass(ForwardContext& forward, LinearForward args);
 enum class LinearSharding : uint8_t {
   None,            // every rank has the whole weight: sequence-sharded tokens in and out
   ColumnParallel,  // outputs are divided: sequence-sharded tokens in, this rank's features of replicated tokens out
-  // Inputs are divided: this rank's features of replicated tokens in, sequence-sharded tokens out. One rank's product
-  // takes the bias and is rounded with it. The parts of several are not rounded at all: their sum goes to a residual
-  // sum, which adds the bias (Linear::residual_bias) and rounds.
+  // Inputs are divided: this rank's features of replicated tokens in, sequence-sharded tokens out. The residual sum that
+  // follows adds the bias (Linear::residual_bias): its backward pass has the bias's gradient in registers. The parts of
+  // several ranks are not rounded before that sum.
   RowParallel,
 };
 
@@ -54,7 +54,7 @@ class Linear {
 
   int64_t columns() const;  // columns of the result: the outputs of this rank
   // The bias that the following residual_norm has to add, or null.
-  const Parameter* residual_bias() const { return sums_parts_ ? bias_ : nullptr; }
+  const Parameter* residual_bias() const { return sharding_ == LinearSharding::RowParallel ? bias_ : nullptr; }
 
  private:
   const Parameter* weight_;

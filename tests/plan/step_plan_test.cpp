@@ -131,6 +131,19 @@ TEST(StepPlan, ACudaDeviceNeedNotBeThere) {
   EXPECT_GT(plan().peak_bytes, cuda.peak_bytes);  // by default a device has more of them
 }
 
+// The gradients of the other two biases of a layer are sums over what norm's backward pass has in registers.
+TEST(StepPlan, OnlyBiasesBeforeAttentionAndAnActivationAreSummedApart) {
+  const auto passes = [](const std::string& bias) {
+    const StepPlan plan = plan_step(unprepared("gpt3/125m.yaml", {"model.bias=" + bias}), {.dp = 1});
+    int64_t sum = 0;
+    for (const auto& [part, times] : plan.operations.at("linear_backward").parts) {
+      if (part.kind == OperationKind::Memory) sum += times;
+    }
+    return sum / plan.micro_batches;
+  };
+  EXPECT_EQ(passes("true") - passes("false"), 12 * 2);
+}
+
 // A graph keeps the memory of its step. Steps of the same shape need no other; pairs have steps without a graph too.
 TEST(StepPlan, CountsTheMemoryThatGraphsKeep) {
   if (!cuda_devices().built) return;
