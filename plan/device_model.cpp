@@ -47,11 +47,11 @@ Axis way_along(MeshAxis axis, const MeshLayout& layout, const DeviceSpec& device
           .direct = {.bytes_per_second = std::min(link / (1 - leaves), adapter / leaves), .hop = reach.network_hop}};
 }
 
-// Weft's own attention launches one kernel forward and three backward.
+// Weft's own attention launches one kernel forward and two backward.
 int64_t launches_of(const Ledger::Entry& operation) {
   if (operation.kind == OperationKind::Attention) {
     const bool backward = std::ranges::any_of(operation.parts, [](const auto& part) { return part.first.backward; });
-    return operation.calls * (backward ? 3 : 1);
+    return operation.calls * (backward ? 2 : 1);
   }
   if (operation.parts.empty()) return operation.calls;
   int64_t launches = 0;

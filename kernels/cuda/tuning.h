@@ -55,8 +55,6 @@ constexpr int64_t kFewCacheRows = 64;
 constexpr int kCacheJoinThreads = 128;
 // Attention has blocks of two warps where sequences have at most so many rows in the mean: a tile of four warps.
 constexpr int64_t kShortSequence = 64;
-// Row sums of dout * out: threads that share a row of one head, whose 64 bf16 they read by one request each.
-constexpr int kDeltaLanes = 8;
 
 // cuBLASLt: numbers of rows that share an algorithm, candidates that are measured, times that each is measured, and the
 // workspace that NVIDIA's manual recommends for sm_90.

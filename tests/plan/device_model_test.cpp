@@ -152,7 +152,7 @@ TEST(DeviceModel, AnUnknownDeviceIsNamed) {
   EXPECT_NE(error.find("a100, h100, h200"), std::string::npos) << error;
 }
 
-// Gaps and launches count kernels: of a product and a pass each one, of attention's backward three.
+// Gaps and launches count kernels: of a product and a pass each one, of attention's backward two.
 TEST(DeviceModel, KernelsHaveGapsAndTheHostLaunchesEach) {
   StepPlan plan{.precision = Precision::Bf16, .micro_batches = 1};
   Ledger::Entry product(OperationKind::Product, {.calls = 2}), backward(OperationKind::Attention, {.calls = 4});
@@ -163,13 +163,13 @@ TEST(DeviceModel, KernelsHaveGapsAndTheHostLaunchesEach) {
   Reach reach = kAll;
   reach.gap = 1, reach.graph_gap = 0.5, reach.step = 3;
   const PredictedStep queued = predict_step(plan, kDevice, reach);
-  EXPECT_EQ(queued.launches, 2 + 5 + 4 * 3);
-  EXPECT_DOUBLE_EQ(queued.gaps, 19 + 3);
-  EXPECT_DOUBLE_EQ(queued.host, 19e-3 + 3);
+  EXPECT_EQ(queued.launches, 2 + 5 + 4 * 2);
+  EXPECT_DOUBLE_EQ(queued.gaps, 15 + 3);
+  EXPECT_DOUBLE_EQ(queued.host, 15e-3 + 3);
   plan.graphs = true;
   const PredictedStep graphs = predict_step(plan, kDevice, reach);
-  EXPECT_DOUBLE_EQ(graphs.gaps, 9.5 + 3);
-  EXPECT_DOUBLE_EQ(graphs.host, 19e-4 + 3);
+  EXPECT_DOUBLE_EQ(graphs.gaps, 7.5 + 3);
+  EXPECT_DOUBLE_EQ(graphs.host, 15e-4 + 3);
 }
 
 // Products are counted by their kind, whatever the names of the operations.

@@ -11,9 +11,9 @@
 namespace weft::cuda {
 namespace {
 
-// One kernel makes dK and dV, a block for each tile of keys, which takes all queries of the group in turn; another
-// makes dQ, a block for each tile of queries. So each sum has one owner and one order, at seven products instead of
-// five.
+// One kernel makes dQ, a block for each tile of queries, and leaves their deltas to the next, which makes dK and dV, a
+// block for each tile of keys, which takes all queries of the group in turn. So each sum has one owner and one order, at
+// seven products instead of five.
 template <class T, int kWidth, int kMostWarps>
 using KeyShape = AttentionGradientShape<T, kWidth, 2, kMostWarps>;
 template <class T, int kWidth, int kMostWarps>
@@ -135,6 +135,27 @@ __global__ void __launch_bounds__(KeyShape<T, kWidth, kMostWarps>::kThreads, Key
   store_rows<T, kWidth, kColumns>(dvalues, {1, 1}, own[1], first, columns, args.vectors, row(to + width));
 }
 
+// The sum of dout * out over a row of one head, by the four neighbouring lanes that share it: a vector each, in turn.
+template <class T>
+__device__ float row_delta(const T* dout, const T* out, int width, bool vectors) {
+  constexpr int N = kVector<T>, kLanes = 4;
+  const int member = lane() % kLanes;
+  float sum = 0;
+  if (vectors) {
+    for (int c = member * N; c < width; c += kLanes * N) {
+      float x[N], y[N];
+      load_vector(dout + c, x), load_vector(out + c, y);
+#pragma unroll
+      for (int i = 0; i < N; ++i) sum = fmaf(x[i], y[i], sum);
+    }
+  } else {
+    for (int c = member; c < width; c += kLanes) sum = fmaf(to_float(dout[c]), to_float(out[c]), sum);
+  }
+#pragma unroll
+  for (int offset = kLanes / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(kAllLanes, sum, offset);
+  return sum;
+}
+
 template <class T, int kWidth, int kMostWarps>
 __global__ void __launch_bounds__(QueryShape<T, kWidth, kMostWarps>::kThreads,
                                   QueryShape<T, kWidth, kMostWarps>::kBlocks)
@@ -185,8 +206,11 @@ __global__ void __launch_bounds__(QueryShape<T, kWidth, kMostWarps>::kThreads,
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const int r = position() + lane() / 4 + 8 * h;
-    log_sum[h] = r < tile.length ? args.log_sum[head() * args.rows + tile.row + r] : 0;
-    delta[h] = r < tile.length ? args.delta[head() * args.rows + tile.row + r] : 0;
+    const bool inside = r < tile.length;
+    const int64_t row = int64_t{tile.row} + r, at = head() * args.rows + row;
+    log_sum[h] = inside ? args.log_sum[at] : 0;
+    delta[h] = row_delta(args.dout_row(row, head()), args.out_row(row, head()), inside ? width : 0, args.vectors);
+    if (inside && lane() % 4 == 0 && blockIdx.z == 0) args.delta[at] = delta[h];
   }
   float dqueries[kColumns / 8][4];
   clear(dqueries);
@@ -230,33 +254,6 @@ __global__ void __launch_bounds__(QueryShape<T, kWidth, kMostWarps>::kThreads,
       [=, stride = args.to.query_row](int r) { return r < left ? to + r * stride : nullptr; });
 }
 
-using tuning::kDeltaLanes;
-constexpr int kDeltaThreads = tuning::kElementThreads;
-
-// delta[head, row] = rowsum(dout * out). Neighbouring threads have neighbouring rows, whose sums lie side by side.
-template <class T>
-__global__ void __launch_bounds__(kDeltaThreads)
-    attention_deltas(const T* dout, const T* out, int64_t rows, int heads, int width, bool vectors, float* delta) {
-  const int64_t row = (int64_t{blockIdx.x} * kDeltaThreads + threadIdx.x) / kDeltaLanes, head = blockIdx.y;
-  const int member = static_cast<int>(threadIdx.x) % kDeltaLanes;
-  const bool inside = row < rows;
-  const T *a = dout + (row * heads + head) * width, *b = out + (row * heads + head) * width;
-  float sum = 0;
-  if (inside && vectors) {
-    for (int c = member * kVector<T>; c < width; c += kDeltaLanes * kVector<T>) {
-      float x[kVector<T>], y[kVector<T>];
-      load_vector(a + c, x), load_vector(b + c, y);
-#pragma unroll
-      for (int i = 0; i < kVector<T>; ++i) sum = fmaf(x[i], y[i], sum);
-    }
-  } else if (inside) {
-    for (int c = member; c < width; c += kDeltaLanes) sum = fmaf(to_float(a[c]), to_float(b[c]), sum);
-  }
-#pragma unroll
-  for (int offset = kDeltaLanes / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(kAllLanes, sum, offset);
-  if (inside && member == 0) delta[head * rows + row] = sum;
-}
-
 template <class T>
 void launch_backward(const Stream& stream, const AttentionBackward& args, float* delta) {
   const AttentionHeads& heads = args.heads;
@@ -266,6 +263,7 @@ void launch_backward(const Stream& stream, const AttentionBackward& args, float*
   const AttentionBackwardArgs<T> all{.from = HeadRows<const T>(args.qkv, args.q, args.kv, heads),
                                      .to = HeadRows<T>(args.dqkv, args.dq, args.dkv, heads),
                                      .dout = dout,
+                                     .out = out,
                                      .log_sum = args.log_sum.template device_data<float>(),
                                      .delta = delta,
                                      .rows = args.out.size(0),
@@ -279,22 +277,17 @@ void launch_backward(const Stream& stream, const AttentionBackward& args, float*
                                      .scale = attention_scale(args.scale),
                                      .dropout = {DropoutMask(args.dropout), static_cast<uint32_t>(args.first_head)}};
   const int64_t keys = args.key_offsets->rows(), wide = heads.heads();
-  if (all.rows > 0) {
-    const dim3 grid(blocks_for(all.rows * kDeltaLanes, kDeltaThreads), static_cast<unsigned>(wide));
-    launch(stream, attention_deltas<T>, grid, kDeltaThreads, 0, dout, out, all.rows, static_cast<int>(wide),
-           all.from.width, all.vectors, delta);
-  }
   with_head_width(heads.head_dim, [&]<int kWidth>() {
     const auto start = [&]<class Shape>(Shape, auto* kernel, int64_t rows, int64_t heads) {
       const auto tiles = static_cast<unsigned>(rows == 0 ? 0 : tiles_of(rows, all.sequences, Shape::kOwn));
       const dim3 grid(tiles, static_cast<unsigned>(heads), Shape::kParts);
       launch(stream, kernel, grid, Shape::kThreads, Shape::kSharedBytes, all);
     };
-    with_warps<T, kWidth>(keys, all.sequences, [&]<int kMostWarps>() {
-      start(KeyShape<T, kWidth, kMostWarps>(), attention_key_gradients<T, kWidth, kMostWarps>, keys, heads.kv_heads);
-    });
     with_warps<T, kWidth>(all.rows, all.sequences, [&]<int kMostWarps>() {
       start(QueryShape<T, kWidth, kMostWarps>(), attention_query_gradients<T, kWidth, kMostWarps>, all.rows, wide);
+    });
+    with_warps<T, kWidth>(keys, all.sequences, [&]<int kMostWarps>() {
+      start(KeyShape<T, kWidth, kMostWarps>(), attention_key_gradients<T, kWidth, kMostWarps>, keys, heads.kv_heads);
     });
   });
 }

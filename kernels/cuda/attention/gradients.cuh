@@ -13,8 +13,9 @@ template <class T>
 struct AttentionBackwardArgs {
   HeadRows<const T> from;
   HeadRows<T> to;
-  const T* dout;
-  const float *log_sum, *delta;  // [heads, rows]
+  const T *dout, *out;
+  const float* log_sum;  // [heads, rows]
+  float* delta;          // [heads, rows]: dQ's kernel writes it, the other reads it
   int64_t rows;                  // queries of all sequences
   const int32_t *query_offsets, *key_offsets;
   int sequences, groups, queries;  // queries: query heads of a group
@@ -22,9 +23,9 @@ struct AttentionBackwardArgs {
   float scale;
   AttentionDropout dropout;  // the dropout of head 0
 
-  __device__ const T* dout_row(int64_t row, int head) const {
-    return dout + (row * groups * queries + head) * from.width;
-  }
+  __device__ const T* dout_row(int64_t row, int head) const { return dout + row_of_out(row, head); }
+  __device__ const T* out_row(int64_t row, int head) const { return out + row_of_out(row, head); }
+  __device__ int64_t row_of_out(int64_t row, int head) const { return (row * groups * queries + head) * from.width; }
 };
 
 // A block's tile of rows, as SequenceTile says it, and the sequence's other rows. It lies in shared memory, since

@@ -100,13 +100,14 @@ Requested AttentionRequests::key_gradients(int64_t length, int64_t begin) const 
   return whole;
 }
 
-// A tile of queries and their gradients, and the keys and values that they see: three products.
+// A tile of queries and their gradients, for whose deltas out and dout are read beside it, and the keys and values that
+// they see: three products.
 Requested AttentionRequests::query_gradients(int64_t length, int64_t begin) const {
   const int64_t warps = this->warps(1), other = other_rows();
   const int64_t own = std::min<int64_t>(columns, 128), parts = columns / own;
   const int64_t rows = std::min(warps * kRowBlock, length - begin), end = begin + rows;
   const int64_t tiles = divide_up(end, other), fetched = std::min(tiles * other, length);
-  Requested all{.bytes = static_cast<double>(element() * (2 * rows * columns + 2 * fetched * columns + rows * own)),
+  Requested all{.bytes = static_cast<double>(element() * (4 * rows * columns + 2 * fetched * columns + rows * own)),
                 .waits_with_copies_in_flight = warps * (tiles - 1)};
   for (int64_t position = begin; position < end; position += kRowBlock) {
     const int64_t seen = std::min(length, position + kRowBlock);
@@ -140,7 +141,7 @@ Requested AttentionRequests::backward() const {
   const int64_t rows = warps(1) * kRowBlock;
   for (int64_t head = 0; head < heads; ++head) {
     for (const int64_t length : lengths) {
-      all.bytes += static_cast<double>(length * (2 * row_bytes() + 4));  // row sums of dout * out
+      all.bytes += static_cast<double>(length * 4);  // the deltas
       for (int64_t begin = 0; begin < length; begin += rows) {
         all += key_gradients(length, begin);
         all += query_gradients(length, begin);
