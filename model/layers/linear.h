@@ -18,9 +18,9 @@ void linear_of_pass(ForwardContext& forward, LinearForward args);
 enum class LinearSharding : uint8_t {
   None,            // every rank has the whole weight: sequence-sharded tokens in and out
   ColumnParallel,  // outputs are divided: sequence-sharded tokens in, this rank's features of replicated tokens out
-  // Inputs are divided: this rank's features of replicated tokens in, sequence-sharded tokens out. The residual sum that
-  // follows adds the bias (Linear::residual_bias): its backward pass has the bias's gradient in registers. The parts of
-  // several ranks are not rounded before that sum.
+  // Inputs are divided: this rank's features of replicated tokens in, sequence-sharded tokens out. The residual sum
+  // that follows adds the bias (Linear::residual_bias): its backward pass has the bias's gradient in registers. The
+  // parts of several ranks are not rounded before that sum.
   RowParallel,
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls for one device from a thread whose current device is another one. CUDA's runtime refuses a launch there; any other
-// call makes a context on the current device, hundreds of megabytes that belong to another rank. So each of weft's calls
-// makes its own device the current one.
+// Calls for one device from a thread whose current device is another one. CUDA's runtime refuses a launch there; any
+// other call makes a context on the current device, hundreds of megabytes that belong to another rank. So each of
+// weft's calls makes its own device the current one.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -60,7 +60,8 @@ TEST_F(CudaDeviceChoice, SnapshotsAreOfTheirOwn) {
   EXPECT_EQ(after([&] { block = memory->allocate(kElements * sizeof(float)); }), 1);
   const std::span to(block.address, kElements * sizeof(float));
   std::unique_ptr<Snapshot> snapshot;
-  EXPECT_EQ(after([&] { snapshot = std::make_unique<Snapshot>(*context, std::span(&tensor, 1), std::span(&to, 1)); }), 1);
+  EXPECT_EQ(after([&] { snapshot = std::make_unique<Snapshot>(*context, std::span(&tensor, 1), std::span(&to, 1)); }),
+            1);
   EXPECT_EQ(after([&] { snapshot->wait(); }), 1);
   EXPECT_EQ(after([&] { await_snapshots(*context); }), 1);
   snapshot.reset();

@@ -12,8 +12,8 @@ namespace weft::cuda {
 namespace {
 
 // One kernel makes dQ, a block for each tile of queries, and leaves their deltas to the next, which makes dK and dV, a
-// block for each tile of keys, which takes all queries of the group in turn. So each sum has one owner and one order, at
-// seven products instead of five.
+// block for each tile of keys, which takes all queries of the group in turn. So each sum has one owner and one order,
+// at seven products instead of five.
 template <class T, int kWidth, int kMostWarps>
 using KeyShape = AttentionGradientShape<T, kWidth, 2, kMostWarps>;
 template <class T, int kWidth, int kMostWarps>

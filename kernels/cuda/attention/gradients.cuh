@@ -16,7 +16,7 @@ struct AttentionBackwardArgs {
   const T *dout, *out;
   const float* log_sum;  // [heads, rows]
   float* delta;          // [heads, rows]: dQ's kernel writes it, the other reads it
-  int64_t rows;                  // queries of all sequences
+  int64_t rows;          // queries of all sequences
   const int32_t *query_offsets, *key_offsets;
   int sequences, groups, queries;  // queries: query heads of a group
   bool causal, vectors;
