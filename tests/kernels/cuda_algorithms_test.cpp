@@ -191,7 +191,10 @@ TEST_F(Algorithms, TablesOfAnotherDeviceOrLibraryAreNotTaken) {
        {Of{"NVIDIA A100, sm_80", engine.library()}, Of{device_name(0), "cuBLASLt 12.9.0"}}) {
     AlgorithmTable foreign(device, library);
     foreign.keep(kKey, {});
+    testing::internal::CaptureStderr();
     engine.take_tuned(foreign.text(), "some/file");
+    EXPECT_THAT(testing::internal::GetCapturedStderr(),
+                testing::AllOf(HasSubstr("some/file"), HasSubstr("measured again"), HasSubstr(device)));
     EXPECT_EQ(engine.tuned(), "");
     EXPECT_THAT(empty_table().take(foreign.text(), "some/file"), testing::AllOf(HasSubstr(device), HasSubstr(library)));
   }
