@@ -116,13 +116,13 @@ double differing(const Joined& j, Expected&& expected) {
 
 class Rounding : public testing::TestWithParam<bool> {};
 
-TEST_P(Rounding, ABranchWithItsBiasIsRoundedOnce) {
+TEST_P(Rounding, OneRankRoundsAProductAndItsSumWithBiasAndResidual) {
   Mesh mesh = Mesh::single();
   const Joined j = run_feed_forward(mesh, GetParam());
-  EXPECT_LE(differing(j, [&](size_t i, float bias) { return rounded(j.x[i] + rounded(j.part[i] + bias)); }),
+  EXPECT_LE(differing(j, [&](size_t i, float bias) { return rounded(j.x[i] + (rounded(j.part[i]) + bias)); }),
             kOtherSide);
-  // Rounding the product alone gives other results, so the test can distinguish the two.
-  EXPECT_GT(differing(j, [&](size_t i, float bias) { return rounded(j.x[i] + (rounded(j.part[i]) + bias)); }), 0.05);
+  // Rounding the branch with its bias gives other results, so the test can distinguish the two.
+  EXPECT_GT(differing(j, [&](size_t i, float bias) { return rounded(j.x[i] + rounded(j.part[i] + bias)); }), 0.05);
 }
 
 TEST_P(Rounding, ASumOverTpIsRoundedWithBiasAndResidual) {
