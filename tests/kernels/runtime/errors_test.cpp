@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a failed call of the CUDA runtime means: a lack of memory, a device that has failed, or a mistake.
+#include "kernels/cuda/runtime/errors.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -8,7 +10,6 @@
 
 #include "base/error.h"
 #include "kernels/context.h"
-#include "kernels/cuda/runtime/errors.h"
 #include "kernels/ops/elementwise.h"
 #include "kernels/transfer.h"
 #include "tests/support/cuda_devices.h"

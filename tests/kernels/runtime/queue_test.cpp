@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kernels/device/queue.h"
+
 #include <gtest/gtest.h>
 
 #include "kernels/context.h"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/runtime/types.h"
-#include "kernels/device/queue.h"
 
 namespace weft {
 namespace {
