@@ -56,6 +56,15 @@ std::string stopped_beside() {
   return stopped.empty() ? "" : fmt::format("; {}: pid {}", kStopped, fmt::join(stopped, ", pid "));
 }
 
+// The ranks among these whose processes neither run nor sleep.
+std::vector<NodeStatus::Entry> halted(std::vector<NodeStatus::Entry> entries) {
+  std::erase_if(entries, [](const NodeStatus::Entry& e) {
+    const char state = e.state();
+    return state == 'R' || state == 'S';
+  });
+  return entries;
+}
+
 std::string joined(const std::vector<NodeStatus::Entry>& entries) {
   std::string text;
   for (const NodeStatus::Entry& e : entries) text.append(" ").append(describe(e));
@@ -139,12 +148,7 @@ std::string Standstill::awaited_text() const {
 
 std::string Standstill::nobody_missing() const {
   // A rank may have begun the collective and been stopped in the middle of it.
-  std::vector<NodeStatus::Entry> stopped = group_;
-  std::erase_if(stopped, [](const NodeStatus::Entry& e) {
-    const char state = e.state();
-    return state == 'R' || state == 'S';
-  });
-  if (!stopped.empty()) return "arrived, but stopped in it:" + joined(stopped);
+  if (const auto stopped = halted(group_); !stopped.empty()) return "arrived, but stopped in it:" + joined(stopped);
   const int ranks = now_.ranks[static_cast<size_t>(awaited_.axis)];
   if (const auto known = static_cast<int>(group_.size()); known < ranks) {
     std::string text =
@@ -153,6 +157,10 @@ std::string Standstill::nobody_missing() const {
     return text;
   }
   if (waits_for_ == WaitsFor::Host) return "all ranks have arrived, so the message passing itself hangs";
+  // Another rank's device may be at a collective over another axis, with a rank that this one has none in common with.
+  if (const auto stopped = halted(known_); !stopped.empty()) {
+    return "all ranks have queued it, and a device may wait for one that does not run:" + joined(stopped);
+  }
   return "all ranks have queued it, so a device or what connects them hangs:" + joined(group_);
 }
 

@@ -16,6 +16,7 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "parallel/watch/progress_beats.h"
+#include "parallel/watch/standstill.h"
 #include "tests/support/scratch.h"
 
 namespace weft {
@@ -285,6 +286,26 @@ TEST(Watchdog, ReportsTheProgressOfDevicesIfAllRanksQueuedTheCollective) {
   EXPECT_TRUE(has(report, "all ranks have queued it, so a device or what connects them hangs: rank 0 (cuda:1, pid"))
       << report;
   EXPECT_TRUE(has(report, "its device has done 0 of 2 collectives over dp")) << report;
+}
+
+// Rank 2 shares its collectives over dp with rank 0, whose device waits for rank 1 over tp.
+TEST(Standstill, NamesAStoppedRankThatIsInNoneOfItsGroups) {
+  const auto rank = [](int number, int group, char state) {
+    NodeStatus::Entry entry{.pid = 1, .rank = number, .heard_ns = NodeStatus::now_ns(), .process_state = state};
+    constexpr auto kDp = static_cast<size_t>(MeshAxis::Dp);
+    entry.at.group[kDp] = group, entry.at.ranks[kDp] = 2, entry.at.device.queued[kDp] = 1;
+    return entry;
+  };
+  const auto text = [](const std::vector<NodeStatus::Entry>& ranks) {
+    const std::unique_ptr<NodeStatus> page = NodeStatus::create(1);
+    page->tell_of_others(ranks);
+    return Standstill(ranks[0].at, DeviceProgress::Awaited{.axis = MeshAxis::Dp, .place = 1}, page.get()).text();
+  };
+  const std::string stopped = text({rank(2, 0, 'R'), rank(0, 0, 'R'), rank(1, 1, 'T')});
+  EXPECT_TRUE(has(stopped, "all ranks have queued it, and a device may wait for one that does not run: rank 1 ("))
+      << stopped;
+  const std::string running = text({rank(2, 0, 'R'), rank(0, 0, 'R'), rank(1, 1, 'S')});
+  EXPECT_TRUE(has(running, "all ranks have queued it, so a device or what connects them hangs: rank 2 (")) << running;
 }
 
 TEST(Watchdog, ReleasesHungWaitsAfterItsReport) {
