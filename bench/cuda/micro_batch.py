@@ -3,9 +3,10 @@
 """What a micro-batch of GPT-2 124M queues on a device: kernels, products of the library, copies, the bytes that kernels ask
 for, mma. Counted on the simulated device, for one or two programs: those of two commits.
 
-usage: micro_batch.py --simulated FOLDER [--tokens N] [--set KEY=VALUE]... [--json FILE] WEFT [OLD]
+usage: micro_batch.py --simulated FOLDER [--tokens N] [--context N] [--set KEY=VALUE]... [--json FILE] WEFT [OLD]
   --simulated  the libraries of the simulated device, which count: BUILD/simulated, for both programs
   --tokens     tokens of a micro-batch (1024)
+  --context    tokens of a window (1024)
   --set        a field of the job, such as model.width=64 where only launches are asked for
   --json       writes every kernel and product
 
@@ -104,13 +105,18 @@ def table(queues):
     return text + "| all | " + " | ".join(f"{n:,} | {size / 1e6:,.1f} | {mma / 1e3:,.1f}" for n, size, mma in totals) + " |\n"
 
 
+def commit_of(program):
+    said = subprocess.run([program, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    return re.search(r"^git revision +(\S+)", said, re.MULTILINE)[1]
+
+
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("weft", metavar="WEFT")
     parser.add_argument("old", nargs="?", metavar="OLD")
     parser.add_argument("--simulated", required=True, metavar="FOLDER")
     parser.add_argument("--tokens", type=int, default=1024)
-    parser.add_argument("--context", type=int, default=1024, help="tokens of a window; 1024")
+    parser.add_argument("--context", type=int, default=1024)
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--json", metavar="FILE")
     return parser.parse_args()
@@ -118,15 +124,16 @@ def parse():
 
 def main():
     asked = parse()
-    queues = {name: micro_batch(program, asked) for name, program in (("old", asked.old), ("new", asked.weft)) if program}
+    programs = {name: program for name, program in (("old", asked.old), ("new", asked.weft)) if program}
+    queues = {name: micro_batch(program, asked) for name, program in programs.items()}
     print(table(queues), end="")
     if asked.json:
-        said = {name: subprocess.run([program, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout.split("\n")[0]
-                for name, program in (("old", asked.old), ("new", asked.weft)) if program}
         rows = [{"program": name, "operation": operation, "cause": cause_of(operation), "queued": n, "bytes": size, "mma": mma}
                 for name, queue in queues.items() for operation, (n, size, mma) in sorted(queue.items())]
         result_file.write(asked.json, {"name": pathlib.Path(asked.json).stem, "date": datetime.date.today().isoformat(),
-                                       "tokens": asked.tokens, "fields": asked.set, "programs": said, "operations": rows})
+                                       "tokens": asked.tokens, "context": asked.context, "fields": asked.set,
+                                       "commits": {name: commit_of(program) for name, program in programs.items()},
+                                       "operations": rows})
 
 
 if __name__ == "__main__":
