@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kernels/cuda/attention/gradients.cuh"
+#include "kernels/cuda/attention/softmax.cuh"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/cudnn/attention.h"
 #include "kernels/cuda/runtime/launch.h"
@@ -151,9 +152,7 @@ __device__ float row_delta(const T* dout, const T* out, int width, bool vectors)
   } else {
     for (int c = member; c < width; c += kLanes) sum = fmaf(to_float(dout[c]), to_float(out[c]), sum);
   }
-#pragma unroll
-  for (int offset = kLanes / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(kAllLanes, sum, offset);
-  return sum;
+  return row_sum(sum);
 }
 
 template <class T, int kWidth, int kMostWarps>
