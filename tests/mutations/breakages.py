@@ -149,14 +149,20 @@ def passes(tree, test, number, seconds):
 
 
 def judge(tree, tests, one):
-    """Sets the verdict of a breakage. Cases that are named after its file come before all others."""
+    """Sets the verdict of a breakage. Cases that are named after its file come before all others, then the program of its
+    room, then those that take the least time."""
     for test, seconds in tests:
         near = () if isinstance(test, str) else test.near(one["file"])
         if near and not test.passes(tree.parent, one["number"], seconds, near):
             one["verdict"] = f"caught by {test.name}"
             return
-    own = sorted(tests, key=lambda entry: not one["file"].startswith(name_of(entry[0]).removesuffix("_test")))
-    caught = next((name_of(test) for test, seconds in own if not passes(tree, test, one["number"], seconds)), None)
+    def order(entry):
+        test, seconds = entry
+        of_a_room = isinstance(test, str) or not test.cases
+        return not (of_a_room and one["file"].startswith(name_of(test).removesuffix("_test"))), seconds
+
+    caught = next((name_of(test) for test, seconds in sorted(tests, key=order)
+                   if not passes(tree, test, one["number"], seconds)), None)
     one["verdict"] = f"caught by {caught}" if caught else "survived"
 
 
