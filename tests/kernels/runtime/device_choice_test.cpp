@@ -92,6 +92,8 @@ TEST_F(CudaDeviceChoice, QueuesAndGraphsAreOfTheirOwn) {
   std::unique_ptr<OperationGraph> graph;
   EXPECT_EQ(after([&] { graph = std::make_unique<OperationGraph>(*context, [&] { fill(*context, tensor, 3); }); }), 1);
   EXPECT_EQ(after([&] { graph->launch(); }), 1);
+  // No operation of this one makes its device the current one.
+  EXPECT_EQ(after([&] { graph = std::make_unique<OperationGraph>(*context, [] {}); }), 1);
 }
 
 }  // namespace

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// By their ids ranks see whether they share a device, also through containers that number devices in their own way.
+#include <gtest/gtest.h>
+
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "kernels/device/ids.h"
+#include "tests/support/cuda_devices.h"
+
+namespace weft {
+namespace {
+
+TEST(CudaDeviceIds, AreTheUuidsThatTheDriversToolsPrint) {
+  if (const std::string lacks = test::lacks_devices(2); !lacks.empty()) GTEST_SKIP() << lacks;
+  const std::vector<std::string> ids = cuda_device_ids();
+  const std::regex uuid("GPU-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}");
+  for (const std::string& id : ids) EXPECT_TRUE(std::regex_match(id, uuid)) << id;
+  EXPECT_GE(ids.size(), 2U);
+  EXPECT_EQ(std::set(ids.begin(), ids.end()).size(), ids.size());
+}
+
+}  // namespace
+}  // namespace weft
