@@ -262,5 +262,34 @@ TEST(AttentionMask, KeysWithoutQueriesGetZeroGradient) {
   EXPECT_NE(dkv[3 * 16], 0);
 }
 
+// Each column of a value has a sum of its own: one that is not finite spoils that column of the rows that see it, and
+// one of dout that column of the values' gradients.
+TEST(AttentionMask, AnElementThatIsNotFiniteReachesItsColumnAlone) {
+  constexpr int64_t kWidth = 64, kRow = 5;
+  const AttentionCase what{.heads = {1, 1, kWidth}, .query_offsets = {0, 70}, .key_offsets = {0, 70}, .causal = true};
+  for (const DType dtype : {DType::F32, DType::BF16}) {
+    for (const int64_t column : {0, 20, 63}) {
+      AttentionCase c = what;
+      c.dtype = dtype;
+      AttentionRun value(c), gradient(c);
+      poison(value.qkv, kRow, 2 * kWidth + column, 2 * kWidth + column + 1, kInfinity);
+      value.forward();
+      const std::vector<double> out = values(value.out);
+      for (int64_t i = 0; i < 70 * kWidth; ++i) {
+        EXPECT_EQ(std::isfinite(out[i]), i / kWidth < kRow || i % kWidth != column) << name(dtype) << " out " << i;
+      }
+      gradient.forward();
+      poison(gradient.dout, kRow, column, column + 1, kInfinity);
+      gradient.backward();
+      const std::vector<double> dqkv = values(gradient.dqkv);
+      for (int64_t i = 0; i < 70 * kWidth; ++i) {
+        EXPECT_EQ(std::isfinite(dqkv[i / kWidth * 3 * kWidth + 2 * kWidth + i % kWidth]),
+                  i / kWidth > kRow || i % kWidth != column)
+            << name(dtype) << " dvalue " << i;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace weft

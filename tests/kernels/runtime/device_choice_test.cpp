@@ -70,14 +70,16 @@ TEST_F(CudaDeviceChoice, SnapshotsAreOfTheirOwn) {
 
 TEST_F(CudaDeviceChoice, OperationsAreOfTheirOwn) {
   const Tensor other = context->zeros({kElements}, DType::F32), square = context->zeros({16, 16}, DType::F32);
+  const Tensor product = context->empty({16, 16}, DType::F32);
   EXPECT_EQ(after([&] { fill(*context, tensor, 1); }), 1);
   EXPECT_EQ(after([&] { convert(*context, tensor, other); }), 1);
-  EXPECT_EQ(after([&] { matmul(*context, {.a = square, .b = square, .c = context->empty({16, 16}, DType::F32)}); }), 1);
+  EXPECT_EQ(after([&] { matmul(*context, {.a = square, .b = square, .c = product}); }), 1);
 }
 
 TEST_F(CudaDeviceChoice, MemoryIsOfTheirOwn) {
   Tensor large;  // more than the pool has
   EXPECT_EQ(after([&] { large = context->empty({1 << 22}, DType::F32); }), 1);
+  EXPECT_EQ(after([&] { context->memory().room(); }), 1);
 }
 
 TEST_F(CudaDeviceChoice, QueuesAndGraphsAreOfTheirOwn) {

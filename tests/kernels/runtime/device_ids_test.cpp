@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/device/devices.h"
 #include "kernels/device/ids.h"
 #include "tests/support/cuda_devices.h"
 
@@ -20,6 +21,7 @@ TEST(CudaDeviceIds, AreTheUuidsThatTheDriversToolsPrint) {
   for (const std::string& id : ids) EXPECT_TRUE(std::regex_match(id, uuid)) << id;
   EXPECT_GE(ids.size(), 2U);
   EXPECT_EQ(std::set(ids.begin(), ids.end()).size(), ids.size());
+  EXPECT_EQ(cuda_devices().names.size(), ids.size());
 }
 
 }  // namespace
