@@ -118,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(All, AttentionWithCache,
                                           testing::Values(AttentionHeads{2, 1, 16}, AttentionHeads{2, 3, 8},
                                                           AttentionHeads{1, 1, 7}, AttentionHeads{1, 2, 64},
                                                           AttentionHeads{3, 1, 24}, AttentionHeads{1, 5, 128},
-                                                          AttentionHeads{1, 1, 200})),
+                                                          AttentionHeads{1, 1, 129}, AttentionHeads{1, 1, 200})),
                          [](const auto& i) {
                            const AttentionHeads h = std::get<1>(i.param);
                            return fmt::format("{}_{}x{}x{}", name(std::get<0>(i.param)), h.kv_heads, h.queries,

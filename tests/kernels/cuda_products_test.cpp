@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/cuda/products/algorithm_table.h"
+#include "kernels/cuda/products/prepared.h"
 #include "kernels/cuda/tuning.h"
 #include "simulator/runtime/simulator.h"
 #include "tests/kernels/fixture/products.h"
@@ -100,6 +101,23 @@ TEST_F(Products, OnlySoManyAreKept) {
   EXPECT_THAT(calls(gemm), is_made());
   EXPECT_THAT(calls(often.gemm()), only_runs());
   EXPECT_THAT(calls(once.gemm()), is_made());
+}
+
+// What was kept before does not count, nor does its age.
+TEST(PreparedProducts, BeginAnewWhenCleared) {
+  PreparedProducts products(2);
+  const auto key = [](int64_t m) {
+    ProductKey made;
+    made.m = m;
+    return made;
+  };
+  const auto any = std::make_shared<Prepared>();
+  products.keep(key(1), any), products.keep(key(2), any);
+  products.clear();
+  EXPECT_EQ(products.find(key(1)), nullptr);
+  products.keep(key(1), any), products.keep(key(3), any);
+  EXPECT_EQ(products.find(key(1)), any);
+  EXPECT_EQ(products.find(key(3)), any);
 }
 
 // The element of op(a) or op(b) at a row and column, as a product reads it.

@@ -56,12 +56,14 @@ TEST(Dropouts, OperationsFollowTheDefinitionFromAnyChannelOn) {
   Source s(0.37);
   for (const int64_t first_channel : {0, 1, 2, 3, 4, 5, 6, 7, 8, 123, 1'000'000}) {
     s.dropout.first_channel = first_channel;
-    for (const int64_t columns : {64, 37}) {
-      const Tensor x = constant(s.context, {3, columns}, DType::F32, 1), y = s.context.empty(x.shape(), DType::F32);
+    for (const auto& [columns, dtype] : {std::pair{64, DType::F32}, {37, DType::F32}, {64, DType::BF16}}) {
+      const Tensor x = constant(s.context, {3, columns}, dtype, 1), y = s.context.empty(x.shape(), dtype);
       activate(s.context, {.pre = x, .dropout = s.dropout, .y = y});
+      const std::vector<double> kept = values(y);
+      const double scale = values(constant(s.context, {1}, dtype, s.dropout.scale()))[0];
       for (int64_t row = 0; row < 3; ++row) {
         for (int64_t c = 0; c < columns; ++c) {
-          ASSERT_EQ(y.data<float>()[row * columns + c], defined(s.dropout, row, c, 0)) << first_channel << " + " << c;
+          ASSERT_EQ(kept[row * columns + c], defined(s.dropout, row, c, 0) > 0 ? scale : 0) << first_channel << " + " << c;
         }
       }
     }

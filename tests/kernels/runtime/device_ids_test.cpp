@@ -22,6 +22,7 @@ TEST(CudaDeviceIds, AreTheUuidsThatTheDriversToolsPrint) {
   EXPECT_GE(ids.size(), 2U);
   EXPECT_EQ(std::set(ids.begin(), ids.end()).size(), ids.size());
   EXPECT_EQ(cuda_devices().names.size(), ids.size());
+  EXPECT_EQ(cuda_devices().driver.rfind("driver for CUDA ", 0), 0U) << cuda_devices().driver;
 }
 
 }  // namespace

@@ -45,6 +45,15 @@ TEST_F(CudaGraphs, RunAtEachLaunchOnTheValuesOfThatTime) {
   EXPECT_EQ(value_of(sums), 2 + 20 + 20);
 }
 
+TEST_F(CudaGraphs, ALaunchIsASignOfLife) {
+  const Tensor x = filled(1);
+  const OperationGraph graph(cuda, [&] { fill(cuda, x, 2); });
+  int signs = 0;
+  cuda.on_progress([&] { ++signs; });
+  graph.launch();
+  EXPECT_EQ(signs, 1);
+}
+
 // An interval of a graph is measured by each launch, beside those that were queued operation by operation.
 TEST_F(CudaGraphs, IntervalsAreTimedAtEachLaunch) {
   const Tensor x = filled(1), sums = filled(0);
