@@ -104,7 +104,7 @@ TEST_F(Products, OnlySoManyAreKept) {
 }
 
 // What was kept before does not count, nor does its age.
-TEST(PreparedProducts, BeginAnewWhenCleared) {
+TEST(PreparedProducts, AreNoneWhenCleared) {
   PreparedProducts products(2);
   const auto key = [](int64_t m) {
     ProductKey made;
