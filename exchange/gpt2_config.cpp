@@ -22,9 +22,9 @@ struct ActivationName {
 };
 // The first name of each activation is the one that is written. All tanh forms are the same function.
 constexpr std::array kActivations = {
-    ActivationName{"gelu_new", Activation::GeluTanh}, ActivationName{"gelu_pytorch_tanh", Activation::GeluTanh},
+    ActivationName{"gelu_new", Activation::GeluTanh},  ActivationName{"gelu_pytorch_tanh", Activation::GeluTanh},
     ActivationName{"gelu_fast", Activation::GeluTanh}, ActivationName{"gelu", Activation::Gelu},
-    ActivationName{"relu", Activation::Relu}};
+    ActivationName{"relu", Activation::Relu},          ActivationName{"silu", Activation::Silu}};
 
 // The fields of one file by name; an absent field has the default of GPT-2's configuration.
 class Fields {
@@ -84,7 +84,7 @@ Activation activation_from(const Fields& fields) {
   for (const auto& [theirs, ours] : kActivations) {
     if (value == theirs) return ours;
   }
-  fields.refuse("activation_function", "weft has gelu_new, gelu_pytorch_tanh, gelu_fast, gelu and relu");
+  fields.refuse("activation_function", "weft has gelu_new, gelu_pytorch_tanh, gelu_fast, gelu, relu and silu");
 }
 
 // nullopt: GPT-2 has no such activation.

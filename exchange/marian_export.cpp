@@ -79,7 +79,8 @@ std::string config_json(const ModelToExport& model, const SideSpecials& target, 
   constexpr EnumTable<Activation, std::string_view> kActivations = {{Activation::None, "linear"},
                                                                     {Activation::Relu, "relu"},
                                                                     {Activation::Gelu, "gelu"},
-                                                                    {Activation::GeluTanh, "gelu_new"}};
+                                                                    {Activation::GeluTanh, "gelu_new"},
+                                                                    {Activation::Silu, "silu"}};
   const int64_t vocabulary = model.target_tokenizer->vocabulary();
   const nlohmann::ordered_json json = {{"architectures", {"MarianMTModel"}},
                                        {"model_type", "marian"},

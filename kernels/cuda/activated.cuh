@@ -9,6 +9,14 @@
 // What follows a product element by element, for pieces of N neighbouring elements of a row.
 namespace weft::cuda {
 
+// Calls f.template operator()<Act, N>(), N a vector of T if rows can be read so, else 1.
+template <class T, class F>
+void with_element_form(Activation activation, bool vectors, F&& f) {
+  with_activation(activation, [&]<Activation Act>() {
+    vectors ? f.template operator()<Act, kVector<T>>() : f.template operator()<Act, 1>();
+  });
+}
+
 // y = dropout(act(pre))
 template <Activation Act, int N, class T>
 struct Activated {

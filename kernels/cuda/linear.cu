@@ -8,14 +8,6 @@
 namespace weft::cuda {
 namespace {
 
-// Calls f.template operator()<Act, N>(), N a vector of T if rows can be read so, else 1.
-template <class T, class F>
-void with_element_form(Activation activation, bool vectors, F&& f) {
-  with_activation(activation, [&]<Activation Act>() {
-    vectors ? f.template operator()<Act, kVector<T>>() : f.template operator()<Act, 1>();
-  });
-}
-
 bool fused_gelu(const LinearForward& args) {
   return fits_product(args.activation, args.dropout) &&
          fits_saved(args.y.columns(), args.pre ? args.pre.device_raw() : nullptr);

@@ -163,7 +163,7 @@ struct PackedProductShape {
   Activation activation;
 };
 
-static_assert(EnumNames<Activation>::kNames.size() == 4, "activated_by() lists every activation");
+static_assert(EnumNames<Activation>::kNames.size() == 5, "activated_by() lists every activation");
 __device__ float activated_by(Activation activation, float v) {
   switch (activation) {
     case Activation::None:
@@ -174,6 +174,8 @@ __device__ float activated_by(Activation activation, float v) {
       return activated<Activation::Gelu>(v);
     case Activation::GeluTanh:
       return activated<Activation::GeluTanh>(v);
+    case Activation::Silu:
+      return activated<Activation::Silu>(v);
   }
   return v;
 }

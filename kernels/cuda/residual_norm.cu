@@ -15,7 +15,7 @@ struct ResidualNormForwardArgs {
   const X* x;
   const T *bias, *residual, *gamma, *beta;  // absent ones are null
   T *sum, *normed;
-  float *mean, *rstd;
+  float *mean, *rstd;  // mean: null if none is subtracted
   int64_t rows;
   int width;
   float epsilon;
@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(kRowThreads) residual_norm_forward(const Resid
   });
   if (!args.normed) return;
   const float count = static_cast<float>(args.width);
-  const float mean = row_sum(sum, words[0]) / count;
+  const float mean = args.mean ? row_sum(sum, words[0]) / count : 0.0f;
   float squares = 0;
   for_pieces<kOnce, N>(args.width, [&](int first) {
     row.read_again(first, total);
@@ -116,7 +116,10 @@ __global__ void __launch_bounds__(kRowThreads) residual_norm_forward(const Resid
     for (int i = 0; i < N; ++i) squares += first + i < row.columns ? (total[i] - mean) * (total[i] - mean) : 0.0f;
   });
   const float rstd = formulas::inverse_deviation(row_sum(squares, words[1]) / count, args.epsilon);
-  if (here && threadIdx.x == 0) args.mean[at] = mean, args.rstd[at] = rstd;
+  if (here && threadIdx.x == 0) {
+    if (args.mean) args.mean[at] = mean;
+    args.rstd[at] = rstd;
+  }
   for_pieces<kOnce, N>(args.width, [&](int first) {
     row.read_again(first, total);
     row.normalise(first, total, mean, rstd);

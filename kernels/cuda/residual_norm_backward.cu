@@ -37,7 +37,7 @@ struct RunSums {
 template <class T>
 struct ResidualNormBackwardArgs {
   const T *dsum, *dnormed, *sum, *gamma;  // absent ones are null
-  const float *mean, *rstd;
+  const float *mean, *rstd;               // mean: null if none was subtracted
   T *dx, *dresidual;
   bool add_dx, add_dresidual;
   RunSums sums;
@@ -125,7 +125,7 @@ class KeptRows {
     if (args_.dsum) copy(0, args_.dsum);
     if (args_.dnormed) {
       copy(1, args_.dnormed), copy(2, args_.sum);
-      next_mean_ = here ? args_.mean[row] : 0.0f, next_rstd_ = here ? args_.rstd[row] : 0.0f;
+      next_mean_ = here && args_.mean ? args_.mean[row] : 0.0f, next_rstd_ = here ? args_.rstd[row] : 0.0f;
     }
     commit_copies();
   }
@@ -151,7 +151,8 @@ class KeptRows {
       }
       row_sums(along_one, along_normal, words);
       if (args_.dsum) take(turn, 0, total);
-      add_norm_gradient(gradient, normal, rstd, along_one * inverse_width_, along_normal * inverse_width_, total);
+      along_one = args_.mean ? along_one * inverse_width_ : 0.0f;
+      add_norm_gradient(gradient, normal, rstd, along_one, along_normal * inverse_width_, total);
     } else {
       take(turn, 0, total);
     }
@@ -261,7 +262,8 @@ class WideRows {
         for (int i = 0; i < N; ++i) along_one += gradient[i], along_normal += gradient[i] * normal[i];
       });
       row_sums(along_one, along_normal, words);
-      along_one /= static_cast<float>(args_.width), along_normal /= static_cast<float>(args_.width);
+      along_one = args_.mean ? along_one / static_cast<float>(args_.width) : 0.0f;
+      along_normal /= static_cast<float>(args_.width);
     }
     for_pieces<false, N>(args_.width, [&](int first) {
       float total[N] = {};
@@ -281,7 +283,7 @@ class WideRows {
     const int64_t at = row * args_.width + first;
     load_piece<kAligned>(args_.dnormed + at, args_.width - first, dnormed);
     load_piece<kAligned>(args_.sum + at, args_.width - first, normal);
-    const float mean = args_.mean[row], rstd = args_.rstd[row];
+    const float mean = args_.mean ? args_.mean[row] : 0.0f, rstd = args_.rstd[row];
 #pragma unroll
     for (int i = 0; i < N; ++i)
       normal[i] = first + i < args_.width ? formulas::normalised(normal[i], mean, rstd) : 0.0f;

@@ -16,6 +16,20 @@ WEFT_HOST_DEVICE inline T gelu_tanh_gate(T x) {
   return T(1) / (T(1) + Functions::exp(-twice_u));
 }
 
+// x between -most and most; NaN stays NaN. Beyond `most`, gate (1 - gate) is 0 to any precision here, and must not meet
+// an infinity.
+template <class T>
+WEFT_HOST_DEVICE inline T held_within(T x, T most) {
+  const T low = x < -most ? -most : x;
+  return low > most ? most : low;
+}
+
+// silu(x) = x sigmoid(x)
+template <class Functions, class T>
+WEFT_HOST_DEVICE inline T sigmoid(T x) {
+  return T(1) / (T(1) + Functions::exp(-x));
+}
+
 // y = act(x)
 template <Activation A, class Functions, class T>
 WEFT_HOST_DEVICE inline T activated(T x) {
@@ -25,6 +39,8 @@ WEFT_HOST_DEVICE inline T activated(T x) {
     return T(0.5) * x * (T(1) + Functions::erf(x * T(0.70710678118654752440)));
   } else if constexpr (A == Activation::GeluTanh) {
     return x * gelu_tanh_gate<Functions>(x);
+  } else if constexpr (A == Activation::Silu) {
+    return x * sigmoid<Functions>(x);
   } else {
     static_assert(A == Activation::None);
     return x;
@@ -41,11 +57,12 @@ WEFT_HOST_DEVICE inline T activation_slope(T x) {
     return below + x * T(0.39894228040143267794) * Functions::exp(T(-0.5) * x * x);
   } else if constexpr (A == Activation::GeluTanh) {
     const T gate = gelu_tanh_gate<Functions>(x);
-    // Beyond 10, gate (1 - gate) is 0 to any precision here; with x held at 10, x^2 cannot give 0 times infinity.
-    const T low = x < T(-10) ? T(-10) : x;
-    const T held = low > T(10) ? T(10) : low;
+    const T held = held_within(x, T(10));
     const T inner = T(1.5957691216057307117) * (T(1) + T(0.134145) * held * held);
     return gate + held * inner * gate * (T(1) - gate);
+  } else if constexpr (A == Activation::Silu) {
+    const T gate = sigmoid<Functions>(x);
+    return gate + held_within(x, T(100)) * gate * (T(1) - gate);
   } else {
     static_assert(A == Activation::None);
     return T(1);
@@ -64,6 +81,8 @@ decltype(auto) with_activation(Activation activation, F&& f) {
       return f.template operator()<Activation::Gelu>();
     case Activation::GeluTanh:
       return f.template operator()<Activation::GeluTanh>();
+    case Activation::Silu:
+      return f.template operator()<Activation::Silu>();
   }
   throw InternalError("no such activation");
 }

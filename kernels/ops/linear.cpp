@@ -115,17 +115,6 @@ void linear_forward(Context& context, const LinearForward& args) {
            [&] { return parts_of(args, rows, in, out, bytes); });
 }
 
-void activate(Context& context, const Activate& args) {
-  const Checks check(context, "activate");
-  check.floating("pre", args.pre);
-  const int64_t rows = args.pre.rows(), columns = args.pre.columns();
-  check.matrix("y", args.y, rows, columns, args.pre.dtype());
-  check.dropout(args.dropout, rows);
-  dispatch(context,
-           {"activate", OperationKind::Memory, static_cast<double>(args.pre.elements()), bytes_of({args.pre, args.y})},
-           args);
-}
-
 bool has_producer(const LinearBackward& args) {
   return args.input_activation != Activation::None || args.input_dropout.active() || args.input_dbias;
 }

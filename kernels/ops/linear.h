@@ -39,16 +39,6 @@ struct LinearForward {
 };
 void linear_forward(Context& context, const LinearForward& args);
 
-// y = dropout(act(pre)), as linear_forward applies it to one product, for a sum of several products. pre and y may be
-// the same memory.
-struct Activate {
-  Tensor pre;  // [rows, out]
-  Activation activation = Activation::None;
-  Dropout dropout;
-  Tensor y;  // [rows, out], written
-};
-void activate(Context& context, const Activate& args);
-
 // dx = dy W; dweight = dy^T x; dbias = column sums of dy.
 // If another product with activation and dropout made x = dropout(act(input_pre)), dx can be the gradient of input_pre
 // at once: dx = dropout'(dy W) act'(input_pre), with its column sums in input_dbias. The backward of that other product

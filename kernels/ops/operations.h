@@ -2,11 +2,13 @@
 #pragma once
 #include <type_traits>
 
+#include "kernels/ops/activation.h"
 #include "kernels/ops/attention.h"
 #include "kernels/ops/choose_tokens.h"
 #include "kernels/ops/cross_entropy.h"
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/embed.h"
+#include "kernels/ops/heads.h"
 #include "kernels/ops/linear.h"
 #include "kernels/ops/matmul.h"
 #include "kernels/ops/optimizer.h"
@@ -28,11 +30,12 @@ struct OperationList {
 // At least one backend computes these in scratch memory besides the tensors of their arguments.
 using ScratchOperations =
     OperationList<AddPositionsBackward, AddPositionsForward, AttentionBackward, AttentionForward, CachedAttention,
-                  ChooseTokens, EmbedBackward, EmbedForward, LinearBackward, LinearForward, ResidualNormBackward,
-                  ResidualNormForward, SquareSum, SumAll, SumRows>;
-using PlainOperations = OperationList<Activate, AddRow, AddScaled, AdamUpdate, Convert, CrossEntropy,
-                                      CrossEntropyGradient, CrossEntropyLoss, CrossEntropyRebase, CrossEntropyStats,
-                                      Fill, GatherRows, JoinColumns, Matmul, PackWeight, SgdUpdate>;
+                  ChooseTokens, EmbedBackward, EmbedForward, HeadsBackward, LinearBackward, LinearForward,
+                  ResidualNormBackward, ResidualNormForward, SquareSum, SumAll, SumRows>;
+using PlainOperations =
+    OperationList<Activate, AddRow, AddScaled, AdamUpdate, Convert, CrossEntropy, CrossEntropyGradient,
+                  CrossEntropyLoss, CrossEntropyRebase, CrossEntropyStats, Fill, GateBackward, GateForward, GatherRows,
+                  HeadProducts, HeadSquares, HeadsForward, JoinColumns, Matmul, PackWeight, SgdUpdate>;
 
 template <class Args>
 concept Operation = ScratchOperations::contains<Args> || PlainOperations::contains<Args>;

@@ -1,11 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/ops/residual_norm.h"
 
+#include "base/enum_table.h"
 #include "kernels/backend/dispatch.h"
 #include "kernels/checks.h"
 
 namespace weft {
 namespace {
+
+// Operations on one element in the norm and in its gradient.
+struct NormCost {
+  double forward, backward;
+};
+constexpr EnumTable<NormKind, NormCost> kCosts = {{NormKind::Layer, {.forward = 8, .backward = 14}},
+                                                  {NormKind::Rms, {.forward = 4, .backward = 11}}};
+
+void check_mean(const Checks& check, NormKind kind, const Tensor& mean, int64_t rows, DType dtype) {
+  if (kind == NormKind::Layer) return check.vector("mean", mean, rows, dtype);
+  check.that(!mean, "mean {} for a norm that subtracts none", mean);
+}
 
 void check_forward(const Checks& check, const ResidualNormForward& args) {
   check.present("x", args.x);
@@ -26,7 +39,7 @@ void check_forward(const Checks& check, const ResidualNormForward& args) {
   check.matrix("normed", args.normed, rows, width, dtype);
   check.vector("gamma", args.gamma, width, dtype);
   if (args.beta) check.vector("beta", args.beta, width, dtype);
-  check.vector("mean", args.mean, rows, acc_dtype);
+  check_mean(check, args.kind, args.mean, rows, acc_dtype);
   check.vector("rstd", args.rstd, rows, acc_dtype);
 }
 
@@ -47,7 +60,7 @@ const Tensor& check_backward(const Checks& check, const ResidualNormBackward& ar
   if (!args.dnormed) return any;
   check.matrix("sum", args.sum, rows, width, dtype);
   check.vector("gamma", args.gamma, width, dtype);
-  check.vector("mean", args.mean, rows, acc_dtype);
+  check_mean(check, args.kind, args.mean, rows, acc_dtype);
   check.vector("rstd", args.rstd, rows, acc_dtype);
   if (args.dgamma) check.vector("dgamma", args.dgamma.tensor, width, acc_dtype);
   if (args.dbeta) check.vector("dbeta", args.dbeta.tensor, width, acc_dtype);
@@ -62,7 +75,8 @@ void residual_norm_forward(Context& context, const ResidualNormForward& args) {
   const double elements = static_cast<double>(args.x.elements());
   const double adds = (args.bias ? 1 : 0) + (args.residual ? 1 : 0) + (args.dropout.active() ? 1 : 0);
   dispatch(context,
-           {"residual_norm_forward", OperationKind::Memory, elements * (adds + (args.normed ? 8 : 0)),
+           {"residual_norm_forward", OperationKind::Memory,
+            elements * (adds + (args.normed ? kCosts[args.kind].forward : 0)),
             bytes_of({args.x, args.bias, args.residual, args.gamma, args.beta, args.sum, args.normed, args.mean,
                       args.rstd})},
            args);
@@ -74,7 +88,8 @@ void residual_norm_backward(Context& context, const ResidualNormBackward& args) 
   const double elements = static_cast<double>(any.elements());
   const double adds = (args.dbias ? 1 : 0) + (args.dsum ? 1 : 0) + (args.dropout.active() ? 1 : 0);
   dispatch(context,
-           {"residual_norm_backward", OperationKind::Memory, elements * (adds + (args.dnormed ? 14 : 0)),
+           {"residual_norm_backward", OperationKind::Memory,
+            elements * (adds + (args.dnormed ? kCosts[args.kind].backward : 0)),
             bytes_of({args.dsum, args.dnormed, args.sum, args.gamma, args.mean, args.rstd, args.dx.tensor,
                       args.dresidual.tensor, args.dbias.tensor, args.dgamma.tensor, args.dbeta.tensor})},
            args);

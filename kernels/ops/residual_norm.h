@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "base/config/fields.h"
 #include "kernels/context.h"
 #include "kernels/step_state.h"
 
 namespace weft {
 
-// sum = residual + dropout(x + bias); normed = (sum - mean) * rstd * gamma + beta (Ba et al., "Layer normalization",
-// 2016). Each part is optional: without residual, bias and dropout it is a plain norm (`sum` is then x and need not be
+// How a norm scales a row x, before gamma and beta.
+//   Layer  (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon)    Ba et al., "Layer normalization", 2016
+//   Rms    x / sqrt(mean(x^2) + epsilon)    Zhang and Sennrich, "Root mean square layer normalization", 2019
+enum class NormKind : uint8_t { Layer, Rms };
+
+template <>
+struct EnumNames<NormKind> {
+  static constexpr auto kNames = enum_names<NormKind>("layer", "rms");
+};
+
+// sum = residual + dropout(x + bias); normed = (sum - mean) * rstd * gamma + beta, where the mean is 0 if the kind is
+// Rms. Each part is optional: without residual, bias and dropout it is a plain norm (`sum` is then x and need not be
 // given); without `normed` it is a plain residual sum. Statistics take two passes in the accumulator dtype.
 // With bias, dropout or residual, x may have the accumulator dtype: a sum over ranks is then rounded once, together
 // with what is added. The other tensors, gradients included, keep the compute dtype.
@@ -17,11 +28,12 @@ struct ResidualNormForward {
   Tensor residual;  // [rows, width] or absent
   Tensor gamma;     // [width], compute dtype; present if normed is
   Tensor beta;      // [width] or absent
+  NormKind kind = NormKind::Layer;
   double epsilon = 1e-5;
   Tensor sum;     // [rows, width], compute dtype, written; or absent (plain norm)
   Tensor normed;  // [rows, width], written, or absent (plain residual sum)
-  Tensor mean;    // accumulator dtype [rows], written if normed is
-  Tensor rstd;    // accumulator dtype [rows]
+  Tensor mean;    // accumulator dtype [rows], written if normed is; absent if the kind is Rms
+  Tensor rstd;    // accumulator dtype [rows], written if normed is
 };
 void residual_norm_forward(Context& context, const ResidualNormForward& args);
 
@@ -31,6 +43,7 @@ struct ResidualNormBackward {
   Tensor dnormed;  // may be absent
   Tensor sum;      // as forward wrote it (x for a plain norm); needed if dnormed is present
   Tensor gamma, mean, rstd;
+  NormKind kind = NormKind::Layer;
   Dropout dropout;
   Gradient dx;         // may be absent
   Gradient dresidual;  // may be absent, or the same memory as dsum (Overwrite)

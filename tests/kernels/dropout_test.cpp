@@ -63,7 +63,8 @@ TEST(Dropouts, OperationsFollowTheDefinitionFromAnyChannelOn) {
       const double scale = values(constant(s.context, {1}, dtype, s.dropout.scale()))[0];
       for (int64_t row = 0; row < 3; ++row) {
         for (int64_t c = 0; c < columns; ++c) {
-          ASSERT_EQ(kept[row * columns + c], defined(s.dropout, row, c, 0) > 0 ? scale : 0) << first_channel << " + " << c;
+          ASSERT_EQ(kept[row * columns + c], defined(s.dropout, row, c, 0) > 0 ? scale : 0)
+              << first_channel << " + " << c;
         }
       }
     }

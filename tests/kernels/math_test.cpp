@@ -70,9 +70,11 @@ TEST(Math, ActivationsAndSlopes) {
   check_activation<Activation::Relu>();
   check_activation<Activation::Gelu>();
   check_activation<Activation::GeluTanh>();
-  // torch.nn.functional.gelu(1.0), and with approximate="tanh"
+  check_activation<Activation::Silu>();
+  // torch.nn.functional.gelu(1.0), and with approximate="tanh"; silu(1.0)
   EXPECT_NEAR(cpu::activated<Activation::Gelu>(1.0), 0.8413447460685429, 1e-15);
   EXPECT_NEAR(cpu::activated<Activation::GeluTanh>(1.0), 0.8411919906082768, 1e-15);
+  EXPECT_NEAR(cpu::activated<Activation::Silu>(1.0), 0.7310585786300049, 1e-15);
 }
 
 }  // namespace

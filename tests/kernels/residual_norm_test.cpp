@@ -12,9 +12,11 @@ struct Case {
   int64_t rows, width;
   bool residual = true, bias = true, norm = true, beta = true;
   double dropout = 0;
+  NormKind kind = NormKind::Layer;
   friend void PrintTo(const Case& c, std::ostream* out) {
+    const char* norm = c.kind == NormKind::Layer ? " norm" : " rms";
     *out << c.rows << "x" << c.width << (c.residual ? " residual" : "") << (c.bias ? " bias" : "")
-         << (c.norm ? " norm" : "") << (c.norm && c.beta ? " beta" : "") << (c.dropout > 0 ? " dropout" : "");
+         << (c.norm ? norm : "") << (c.norm && c.beta ? " beta" : "") << (c.dropout > 0 ? " dropout" : "");
   }
   bool plain() const { return !residual && !bias && dropout == 0; }
 };
@@ -75,7 +77,8 @@ Result forward(const Problem& p) {
   if (!p.c.plain()) r.sum = p.context.empty(p.x.shape(), p.dtype);
   if (p.c.norm) {
     r.normed = p.context.empty(p.x.shape(), p.dtype);
-    r.mean = p.context.empty({p.c.rows}, acc_dtype), r.rstd = p.context.empty({p.c.rows}, acc_dtype);
+    if (p.c.kind == NormKind::Layer) r.mean = p.context.empty({p.c.rows}, acc_dtype);
+    r.rstd = p.context.empty({p.c.rows}, acc_dtype);
   }
   residual_norm_forward(p.context, {.x = p.x,
                                     .bias = p.bias,
@@ -83,6 +86,7 @@ Result forward(const Problem& p) {
                                     .residual = p.residual,
                                     .gamma = p.gamma,
                                     .beta = p.beta,
+                                    .kind = p.c.kind,
                                     .epsilon = 1e-4,
                                     .sum = r.sum,
                                     .normed = r.normed,
@@ -98,6 +102,7 @@ ResidualNormBackward backward_args(const Problem& p, const Result& r, Accumulate
           .gamma = p.gamma,
           .mean = r.mean,
           .rstd = r.rstd,
+          .kind = p.c.kind,
           .dropout = p.dropout,
           .dx = {r.dx, mode},
           .dresidual = {r.dresidual, mode},
@@ -216,6 +221,8 @@ std::vector<Case> cases() {
        {std::pair<int64_t, int64_t>{1, 1}, {7, 7}, {129, 129}, {40, 64}, {5, 768}, {20, 3601}, {33, 3616}}) {
     all.push_back({.rows = rows, .width = width});
     all.push_back({.rows = rows, .width = width, .dropout = 0.3});
+    all.push_back({.rows = rows, .width = width, .beta = false, .kind = NormKind::Rms});
+    all.push_back({.rows = rows, .width = width, .residual = false, .bias = false, .kind = NormKind::Rms});
   }
   for (int bits = 0; bits < 32; ++bits) {
     const Case c{9, 33, (bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0, bits & 16 ? 0.2 : 0};
@@ -242,6 +249,21 @@ TEST(ResidualNormValue, NormalisesByHand) {
   EXPECT_EQ(values(normed), (std::vector<double>{-1, 0, 1, 4}));
   EXPECT_EQ(values(mean), std::vector<double>{3});
   EXPECT_EQ(values(rstd), std::vector<double>{0.5});
+}
+
+TEST(ResidualNormValue, RmsNormalisesByHand) {
+  OperationContext context;
+  const Tensor x = context.empty({1, 4}, DType::F64), normed = context.empty({1, 4}, DType::F64);
+  std::ranges::copy(std::array{1.0, 2.0, -3.0, 4.0}, x.data<double>());
+  const Tensor gamma = constant(context, {4}, DType::F64, 3), rstd = context.empty({1}, DType::F64);
+  residual_norm_forward(context, {.x = x,
+                                  .gamma = gamma,
+                                  .kind = NormKind::Rms,
+                                  .epsilon = 1.5,  // mean square (1 + 4 + 9 + 16) / 4 = 7.5
+                                  .normed = normed,
+                                  .rstd = rstd});
+  EXPECT_EQ(values(normed), (std::vector<double>{1, 2, -3, 4}));
+  EXPECT_EQ(values(rstd), std::vector<double>{1.0 / 3});
 }
 
 TEST(ResidualNormValue, TwoPassesSurviveALargeMean) {
@@ -300,6 +322,10 @@ TEST(ResidualNormChecks, RunsDryOnMetaAndNamesWhatDoesNotFit) {
   EXPECT_EQ(entry.calls, 1);
   EXPECT_EQ(entry.bytes, 4 * (4 * 48 + 2 * 8 + 2 * 6));
   EXPECT_GT(entry.flops, 0);
+  ResidualNormForward rms = good;
+  rms.kind = NormKind::Rms, rms.mean = {};
+  residual_norm_forward(meta, rms);
+  EXPECT_EQ(meta.ledger().entries().at("residual_norm_forward").bytes - entry.bytes, entry.bytes - 4 * 6);
 
   const auto message = [&](auto&& change) -> std::string {
     ResidualNormForward args = good;
@@ -326,6 +352,9 @@ TEST(ResidualNormChecks, RunsDryOnMetaAndNamesWhatDoesNotFit) {
               a.x = t({6, 8}, DType::BF16);
             }),
             "residual_norm_forward: x bf16[6, 8] for a sum f32[6, 8]");
+  EXPECT_EQ(message([](auto& a) { a.kind = NormKind::Rms; }),
+            "residual_norm_forward: mean f32[6] for a norm that subtracts none");
+  EXPECT_EQ(message([](auto& a) { a.mean = {}; }), "residual_norm_forward: mean is absent");
   EXPECT_EQ(message([](auto& a) { a.dropout.probability = 0.1; }), "residual_norm_forward: dropout sequence is absent");
 
   EXPECT_THROW(residual_norm_backward(meta, {}), InternalError);

@@ -29,6 +29,7 @@ class CudaTraffic {
   void rows_and_columns();
   void optimizer();
   void activations();
+  void heads();  // of 64 columns, three a group: the width has no effect
   void packed_products();
   // Heads of 64 columns, and of the other widths that kernels are made for. Rows of heads of 32 columns are so short
   // that up to 30 % of the sectors hold one number per row.

@@ -5,10 +5,12 @@
 
 #include "kernels/cuda/runtime/devices.h"
 #include "kernels/cuda/tuning.h"
+#include "kernels/ops/activation.h"
 #include "kernels/ops/attention.h"
 #include "kernels/ops/choose_tokens.h"
 #include "kernels/ops/cross_entropy.h"
 #include "kernels/ops/embed.h"
+#include "kernels/ops/heads.h"
 #include "kernels/ops/linear.h"
 #include "kernels/ops/optimizer.h"
 #include "kernels/ops/reduction.h"
@@ -187,6 +189,15 @@ void CudaTraffic::activations() {
   expect_whole_requests("activate", {2 * r.matrix() + names}, [&] {
     activate(context_, {.pre = pre, .activation = Activation::GeluTanh, .dropout = dropout(), .y = y});
   });
+  // A gate and what it gates are read for each hidden feature; backward reads the gradient too, and writes two.
+  const Tensor pairs = random(context_, {kRows, 2 * width_}, dtype_, 6);
+  expect_whole_requests("gate_forward", {3 * r.matrix() + names}, [&] {
+    gate_forward(context_, {.pre = pairs, .activation = Activation::Silu, .dropout = dropout(), .y = y});
+  });
+  expect_whole_requests("gate_backward", {5 * r.matrix() + names}, [&] {
+    gate_backward(context_,
+                  {.dy = y, .pre = pairs, .activation = Activation::Silu, .dropout = dropout(), .dpre = pairs});
+  });
   constexpr int64_t kOut = 64;
   const Tensor dy = random(context_, {kRows, kOut}, dtype_, 4), weight = random(context_, {kOut, width_}, dtype_, 5);
   const Tensor dweight = context_.zeros(weight.shape(), DType::F32), dbias = context_.zeros({kOut}, DType::F32);
@@ -208,6 +219,58 @@ void CudaTraffic::activations() {
   expect_whole_requests("linear_backward", {made + summed}, [&] { backward({}); });
   const Tensor input_dbias = sums();
   expect_whole_requests("linear_backward with bias", {made + summed + r.sums(2)}, [&] { backward(input_dbias); });
+}
+
+void CudaTraffic::heads() {
+  constexpr int64_t kGroups = 4, kDim = 64;
+  const HeadRow row{.groups = kGroups, .queries = 1, .keys = 1, .values = 1, .head_dim = kDim};
+  const auto element = static_cast<double>(size_of(dtype_));
+  const double head = kRows * kDim * element, turned = 2 * kGroups * head, all = 3 * kGroups * head;
+  // Lanes with 16 bytes of either half of a head. Values are among the heads where they are copied.
+  const int64_t lanes = kDim / 2 * static_cast<int64_t>(size_of(dtype_)) / 16;
+  const HeadRequests r{kRows, kGroups, 2, lanes}, copied{kRows, kGroups, 3, lanes};
+  constexpr double kSector = 32, kAngles = kDim * 4;
+  const double gain = kDim * element;
+  const Tensor x = random(context_, {kRows, row.columns()}, dtype_, 1), y = random(context_, x.shape(), dtype_, 2);
+  Rotary rotary{.cosines = random(context_, {9, kDim / 2}, DType::F32, 5),
+                .sines = random(context_, {9, kDim / 2}, DType::F32, 6)};
+  std::vector<int32_t> at;
+  for (int32_t i = 0; i < kRows; ++i) at.push_back(i % 9);
+  rotary.row_positions = integers(context_, at);
+  const double angles = r.row_warps() * kAngles, positions = r.warps() * kSector;
+  expect_whole_requests("heads_forward", {2 * turned + angles + positions},
+                        [&] { heads_forward(context_, {.x = x, .row = row, .rotary = rotary}); });
+  HeadNorm norm{.scope = QkNorm::Head,
+                .query_gamma = random(context_, {kDim}, dtype_, 3),
+                .key_gamma = random(context_, {kDim}, dtype_, 4)};
+  const double with_values = copied.row_warps() * kAngles + copied.gains() * gain + copied.warps() * kSector;
+  expect_whole_requests("heads_forward by head", {2 * all + with_values},
+                        [&] { heads_forward(context_, {.x = x, .row = row, .norm = norm, .rotary = rotary, .y = y}); });
+  const Tensor sum = context_.zeros({kDim}, DType::F32), other = context_.zeros({kDim}, DType::F32);
+  // The sums of each run of 16 rows are written and read, and those that they are added to.
+  const double sums = 2 * (2 * kRows / 16 + 2) * kDim * 4.0;
+  expect_whole_requests("heads_backward by head", {3 * turned + angles + r.gains() * gain + positions + sums}, [&] {
+    heads_backward(context_, {.d = y,
+                              .x = x,
+                              .row = row,
+                              .norm = norm,
+                              .rotary = rotary,
+                              .dquery_gamma = {sum, Accumulate::Add},
+                              .dkey_gamma = {other, Accumulate::Add}});
+  });
+  norm = {.scope = QkNorm::Width,
+          .query_gamma = random(context_, {kGroups * kDim}, dtype_, 7),
+          .key_gamma = random(context_, {kGroups * kDim}, dtype_, 8),
+          .squares = context_.zeros({kRows, 2}, DType::F32),
+          .query_features = kGroups * kDim,
+          .key_features = kGroups * kDim};
+  const double written = kRows * kSector;
+  expect_whole_requests("head_squares", {turned + written},
+                        [&] { head_squares(context_, {.x = x, .row = row, .sums = norm.squares}); });
+  // Every head has gains of its own; a warp asks for its row's sums of squares too.
+  expect_whole_requests("head_products", {3 * turned + angles + 2 * positions + written}, [&] {
+    head_products(context_, {.dy = y, .x = x, .row = row, .norm = norm, .rotary = rotary, .sums = norm.squares});
+  });
 }
 
 void CudaTraffic::packed_products() {

@@ -2,7 +2,11 @@
 #include "tests/kernels/traffic/requested.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "base/divide_up.h"
 
@@ -40,6 +44,43 @@ double RowRequests::numbers(int64_t count) const { return static_cast<double>(ro
 double RowRequests::numbers_of_pieces(int64_t count) const {
   return static_cast<double>(divide_up(rows * pieces(), kWarp) * count * kSector);
 }
+
+namespace {
+
+// Sums up count(heads of a warp), where a head is {row, which of its group}.
+double sum_over_warps(const HeadRequests& r,
+                      const std::function<size_t(const std::vector<std::pair<int64_t, int64_t>>&)>& count) {
+  const int64_t heads = r.groups * r.of_group, of_warp = kWarp / r.lanes;
+  double sum = 0;
+  for (int64_t first = 0; first < r.rows * heads; first += of_warp) {
+    std::vector<std::pair<int64_t, int64_t>> turned;
+    for (int64_t i = first; i < std::min(first + of_warp, r.rows * heads); ++i) {
+      if (i % r.of_group < 2) turned.emplace_back(i / heads, i % r.of_group);
+    }
+    sum += static_cast<double>(count(turned));
+  }
+  return sum;
+}
+
+}  // namespace
+
+double HeadRequests::row_warps() const {
+  return sum_over_warps(*this, [](const auto& heads) {
+    std::set<int64_t> rows;
+    for (const auto& [row, kind] : heads) rows.insert(row);
+    return rows.size();
+  });
+}
+
+double HeadRequests::gains() const {
+  return sum_over_warps(*this, [](const auto& heads) {
+    std::set<int64_t> kinds;
+    for (const auto& [row, kind] : heads) kinds.insert(kind);
+    return kinds.size();
+  });
+}
+
+double HeadRequests::warps() const { return static_cast<double>(divide_up(rows * groups * of_group * lanes, kWarp)); }
 
 bool AttentionRequests::of_short() const {
   constexpr int64_t kShort = 64;  // rows of a sequence in the mean

@@ -45,6 +45,16 @@ struct RowRequests {
   int64_t pieces() const { return width * static_cast<int64_t>(size_of(dtype)) / 16; }
 };
 
+// Heads of rows, one behind the other, each of which so many lanes of a warp work on: what a warp asks for together
+// counts once. A group has a query head, a key head and perhaps a value head, which neither turns nor has a gain.
+struct HeadRequests {
+  int64_t rows, groups, of_group, lanes;
+
+  double row_warps() const;  // warps, counted once for each row of which they turn heads
+  double gains() const;      // warps, counted once for each kind of gain that they multiply heads by
+  double warps() const;      // all
+};
+
 // Causal attention of sequences of these lengths, with dropout: `heads` heads of `columns` columns.
 struct AttentionRequests {
   std::span<const int64_t> lengths;

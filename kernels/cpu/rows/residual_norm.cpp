@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <type_traits>
 
-#include "base/parallel_for.h"
 #include "kernels/cpu/convert.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/dropout.h"
+#include "kernels/cpu/rows/run_sums.h"
 #include "kernels/cpu/vec.h"
 #include "kernels/formulas/norm.h"
 
 namespace weft::cpu {
 namespace {
-
-constexpr int64_t kRowsPerRun = 16;  // the fewest rows of a run of column sums
-constexpr int64_t kRuns = 64;        // the most runs
 
 template <class T>
 const T* data_or_null(const Tensor& t) {
@@ -91,10 +88,11 @@ void residual_sum_row(const ResidualNormForward& args, const DropoutMask& mask, 
 
 template <class T, class A>
 void norm_row(const ResidualNormForward& args, int64_t row, int64_t width, const A* total) {
-  const A mean = row_sum(total, width, [](auto v) { return v; }) / static_cast<A>(width);
+  const bool centred = args.kind == NormKind::Layer;
+  const A mean = centred ? row_sum(total, width, [](auto v) { return v; }) / static_cast<A>(width) : A{0};
   const A variance = row_sum(total, width, [mean](auto v) { return (v - mean) * (v - mean); }) / static_cast<A>(width);
   const A rstd = formulas::inverse_deviation(variance, static_cast<A>(args.epsilon));
-  args.mean.device_data<A>()[row] = mean;
+  if (centred) args.mean.device_data<A>()[row] = mean;
   args.rstd.device_data<A>()[row] = rstd;
   const T* gamma = args.gamma.device_data<T>();
   const T* beta = data_or_null<T>(args.beta);
@@ -150,13 +148,15 @@ class ResidualNormBackwardRows {
   }
 
  private:
-  // total = dsum + rstd (g - mean(g) - n mean(g n)), with g = dnormed gamma and n = (sum - mean) rstd.
+  // total = dsum + rstd (g - mean(g) - n mean(g n)), with g = dnormed gamma and n = (sum - mean) rstd. Where no mean
+  // was subtracted, mean(g) is left out too.
   void norm_backward(int64_t r, const ColumnSums<A>& sums) const {
     const T* dnormed = args_.dnormed.device_data<T>() + r * width_;
     const T* sum = args_.sum.device_data<T>() + r * width_;
     const T* gamma = args_.gamma.device_data<T>();
     const T* dsum = row_or_null<T>(args_.dsum, r, width_);
-    const A mean = args_.mean.device_data<A>()[r], rstd = args_.rstd.device_data<A>()[r];
+    const bool centred = args_.kind == NormKind::Layer;
+    const A mean = centred ? args_.mean.device_data<A>()[r] : A{0}, rstd = args_.rstd.device_data<A>()[r];
     for (int64_t c = 0; c < width_; ++c) {
       normal_[c] = formulas::normalised(element_cast<A>(sum[c]), mean, rstd);
       gradient_[c] = element_cast<A>(dnormed[c]) * element_cast<A>(gamma[c]);
@@ -168,7 +168,7 @@ class ResidualNormBackwardRows {
       for (int64_t c = 0; c < width_; ++c) sums.beta[c] += element_cast<A>(dnormed[c]);
     }
     const A count = static_cast<A>(width_);
-    const A along_one = row_sum(gradient_, width_, [](auto g) { return g; }) / count;
+    const A along_one = centred ? row_sum(gradient_, width_, [](auto g) { return g; }) / count : A{0};
     const A along_normal = row_sum(gradient_, normal_, width_, [](auto g, auto n) { return g * n; }) / count;
     for (int64_t c = 0; c < width_; ++c) {
       total_[c] = formulas::norm_gradient(gradient_[c], normal_[c], rstd, along_one, along_normal);
@@ -194,22 +194,6 @@ class ResidualNormBackwardRows {
   A *total_, *gradient_, *normal_, *dropout_scale_;
 };
 
-int64_t runs_of(int64_t rows) { return std::clamp<int64_t>(rows / kRowsPerRun, 1, kRuns); }
-
-// to[c] (+)= partial[0][c] + partial[1][c] + ...; the runs are summed first, in their order.
-template <class A>
-void add_runs(A* partial, int64_t runs, int64_t stride, int64_t width, const Gradient& to) {
-  for (int64_t run = 1; run < runs; ++run) {
-    for (int64_t c = 0; c < width; ++c) partial[c] += partial[run * stride + c];
-  }
-  A* out = to.tensor.device_data<A>();
-  if (to.mode == Accumulate::Overwrite) {
-    std::copy_n(partial, width, out);
-  } else {
-    for (int64_t c = 0; c < width; ++c) out[c] += partial[c];
-  }
-}
-
 // Returns dnormed or dsum, either of which has the shape of the rows.
 const Tensor& any_of(const ResidualNormBackward& args) { return args.dnormed ? args.dnormed : args.dsum; }
 
@@ -233,10 +217,9 @@ void residual_norm_forward(const ResidualNormForward& args, Accumulator<T>* scra
   using A = Accumulator<T>;
   const DropoutMask mask(args.dropout);
   const int64_t rows = args.x.rows(), width = args.x.columns();
-  const int64_t runs = runs_of(rows);
-  parallel_workers(threads, runs, [&](int64_t run, int worker) {
+  for_runs(threads, rows, [&](int64_t, int worker, int64_t begin, int64_t end) {
     A* total = scratch + worker * kForwardRows * width;
-    for (int64_t row = rows * run / runs; row < rows * (run + 1) / runs; ++row) {
+    for (int64_t row = begin; row < end; ++row) {
       residual_sum_row<T>(args, mask, row, width, total, total + width);
       if (args.normed) norm_row<T>(args, row, width, total);
     }
@@ -252,18 +235,18 @@ void residual_norm_backward(const ResidualNormBackward& args, const ResidualNorm
   const DropoutMask mask(args.dropout);
   const int64_t rows = any_of(args).rows(), width = any_of(args).columns(), runs = runs_of(rows);
   A* const partial = pieces.partial;
-  parallel_workers(threads, runs, [&](int64_t run, int worker) {
+  for_runs(threads, rows, [&](int64_t run, int worker, int64_t begin, int64_t end) {
     A* const mine = partial + run * 3 * width;
     std::fill_n(mine, 3 * width, A{0});
     const ColumnSums<A> sums{.bias = args.dbias ? mine : nullptr,
                              .gamma = args.dgamma ? mine + width : nullptr,
                              .beta = args.dbeta ? mine + 2 * width : nullptr};
     const ResidualNormBackwardRows<T> backward(args, mask, width, pieces.rows + worker * kBackwardRows * width);
-    for (int64_t row = rows * run / runs; row < rows * (run + 1) / runs; ++row) backward.row(row, sums);
+    for (int64_t row = begin; row < end; ++row) backward.row(row, sums);
   });
-  if (args.dbias) add_runs(partial, runs, 3 * width, width, args.dbias);
-  if (args.dgamma) add_runs(partial + width, runs, 3 * width, width, args.dgamma);
-  if (args.dbeta) add_runs(partial + 2 * width, runs, 3 * width, width, args.dbeta);
+  if (args.dbias) add_runs(partial, runs, 3 * width, args.dbias);
+  if (args.dgamma) add_runs(partial + width, runs, 3 * width, args.dgamma);
+  if (args.dbeta) add_runs(partial + 2 * width, runs, 3 * width, args.dbeta);
 }
 
 }  // namespace
