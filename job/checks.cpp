@@ -144,20 +144,39 @@ void check_model(const JobConfig& job, Problems& problems) {
       model.padding_id >= 0 && model.tying != Tying::None,
       "model.padding_id: the row of a table that is also the output is trained; set model.tying to none, or "
       "padding_id to -1");
+  problems.add_if(model.norm_kind == NormKind::Rms && model.norm_bias,
+                  "model.norm_bias: RMSNorm (model.norm_kind: rms) has no bias; set it to false");
   problems.add_if(model.cross_norm == CrossNorm::Memory && model.encoder_layers == 0,
                   "model.cross_norm: a model without an encoder has no cross-attention; set it to query");
   problems.add_if(
-      model.cross_norm == CrossNorm::Memory && model.norm_placement == NormPlacement::Post,
-      "model.cross_norm: memory needs norms before branches, and model.norm_placement is post; change one of "
-      "them");
+      model.cross_norm == CrossNorm::Memory && model.norm_placement != NormPlacement::Pre,
+      "model.cross_norm: memory needs norms before branches, and model.norm_placement is {}; change one of them",
+      enum_name(model.norm_placement));
   problems.add_if(model.derived_kv_heads() % tp != 0,
                   "parallel.tp: {} does not divide the {} key/value heads; use one of {}", tp, model.derived_kv_heads(),
                   divisors_near(model.derived_kv_heads(), tp));
   problems.add_if(model.derived_ffn() % tp != 0,
                   "parallel.tp: {} does not divide the {} features of ffn; use one of {}", tp, model.derived_ffn(),
                   divisors_near(model.derived_ffn(), tp));
-  problems.add_if(model.activation == Activation::None,
-                  "model.activation: none makes the feed-forward layer linear; use relu, gelu or gelu_tanh");
+  const bool rotary = model.positions == Positions::Rotary;
+  problems.add_if(
+      rotary && model.derived_head_dim() % 2 != 0,
+      "model.head_dim: rotary positions turn pairs of features, and {} is odd; use an even number, or other "
+      "model.positions",
+      model.derived_head_dim());
+  problems.add_if((rotary || model.norms_heads()) && model.derived_head_dim() > kMostHeadColumns,
+                  "model.head_dim: rotary positions, model.qk_norm and cosine scores take heads of up to {} features, "
+                  "not {}",
+                  kMostHeadColumns, model.derived_head_dim());
+  problems.add_if(model.rotary.scaling == RotaryScaling::Llama3 &&
+                      model.rotary.low_frequency_factor >= model.rotary.high_frequency_factor,
+                  "model.rotary.high_frequency_factor: {} is not above low_frequency_factor {}",
+                  model.rotary.high_frequency_factor, model.rotary.low_frequency_factor);
+  problems.add_if(model.attention_score == AttentionScore::Cosine && model.qk_norm != QkNorm::None,
+                  "model.qk_norm: a cosine leaves nothing of the lengths that it norms; set it to none, or "
+                  "model.attention_score to scaled");
+  problems.add_if(model.activation == Activation::None && !model.gated,
+                  "model.activation: none makes the feed-forward layer linear; use relu, gelu, gelu_tanh or silu");
 }
 
 void check_run(const JobConfig& job, Problems& problems) {

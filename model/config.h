@@ -4,14 +4,20 @@
 #include <string>
 
 #include "base/config/fields.h"
+#include "base/divide_up.h"
 #include "kernels/ops/activation.h"
 #include "kernels/ops/embed.h"
+#include "kernels/ops/heads.h"
+#include "kernels/ops/residual_norm.h"
+#include "model/layers/rotary_config.h"
 
 namespace weft {
 
-enum class NormPlacement : uint8_t { Pre, Post };
+enum class NormPlacement : uint8_t { Pre, Post, Branch };
 enum class CrossNorm : uint8_t { Query, Memory };
-enum class Positions : uint8_t { Learned, Sinusoidal, None };
+enum class Positions : uint8_t { Learned, Sinusoidal, Rotary, None };
+// What a query q and a key k score: q k / sqrt(head_dim), q k, or the cosine of their angle.
+enum class AttentionScore : uint8_t { Scaled, Plain, Cosine };
 enum class Tying : uint8_t { None, Output, All };
 enum class InitScheme : uint8_t { Gpt2, Xavier };
 // The activations that backward recomputes instead of keeping them: none; the queries, keys, values and output of every
@@ -24,7 +30,7 @@ struct EnumNames<Recompute> {
 };
 template <>
 struct EnumNames<NormPlacement> {
-  static constexpr auto kNames = enum_names<NormPlacement>("pre", "post");
+  static constexpr auto kNames = enum_names<NormPlacement>("pre", "post", "branch");
 };
 template <>
 struct EnumNames<CrossNorm> {
@@ -32,7 +38,11 @@ struct EnumNames<CrossNorm> {
 };
 template <>
 struct EnumNames<Positions> {
-  static constexpr auto kNames = enum_names<Positions>("learned", "sinusoidal", "none");
+  static constexpr auto kNames = enum_names<Positions>("learned", "sinusoidal", "rotary", "none");
+};
+template <>
+struct EnumNames<AttentionScore> {
+  static constexpr auto kNames = enum_names<AttentionScore>("scaled", "plain", "cosine");
 };
 template <>
 struct EnumNames<SinusoidForm> {
@@ -76,6 +86,7 @@ struct TransformerConfig {
   int64_t embedding_width = 0;
   int64_t padding_id = -1;
   int64_t max_length = 256;
+  NormKind norm_kind = NormKind::Layer;
   NormPlacement norm_placement = NormPlacement::Pre;
   CrossNorm cross_norm = CrossNorm::Query;
   bool final_norm = true;
@@ -83,8 +94,13 @@ struct TransformerConfig {
   Positions positions = Positions::Learned;
   SinusoidForm sinusoid_form = SinusoidForm::Interleaved;
   double sinusoid_base = 10000;
+  RotaryConfig rotary;
+  AttentionScore attention_score = AttentionScore::Scaled;
+  QkNorm qk_norm = QkNorm::None;
   Activation activation = Activation::GeluTanh;
+  bool gated = false;
   bool bias = true;
+  bool qkv_bias = false;
   bool norm_bias = true;
   bool output_bias = false;
   Tying tying = Tying::Output;
@@ -93,9 +109,16 @@ struct TransformerConfig {
   InitScheme init = InitScheme::Gpt2;
   double init_std = 0.02;
 
+  bool norms_heads() const { return qk_norm != QkNorm::None || attention_score == AttentionScore::Cosine; }
+  // Whether vectors of positions are added to those of tokens.
+  bool adds_positions() const { return positions == Positions::Learned || positions == Positions::Sinusoidal; }
   int64_t derived_kv_heads() const { return kv_heads > 0 ? kv_heads : heads; }
   int64_t derived_head_dim() const { return head_dim > 0 ? head_dim : width / heads; }
-  int64_t derived_ffn() const { return ffn > 0 ? ffn : 4 * width; }
+  int64_t derived_ffn() const {
+    if (ffn > 0) return ffn;
+    // With a gate, two thirds as many features have the same number of weights; 256: as in Llama.
+    return gated ? divide_up(8 * width, int64_t{3 * 256}) * 256 : 4 * width;
+  }
   int64_t derived_embedding_width() const { return embedding_width > 0 ? embedding_width : width; }
   TransformerConfig with_derived_sizes() const {
     TransformerConfig stated = *this;
@@ -116,8 +139,11 @@ struct TransformerConfig {
     v.field("kv_heads", kv_heads, "Key/value heads (grouped-query attention); 0 means as many as heads.",
             optional_size);
     v.field("head_dim", head_dim, "Features of one head; 0 means width / heads.", optional_size);
-    v.field("ffn", ffn, "Hidden features of the feed-forward layer; 0 means 4 x width.",
-            Range{.min = 0, .max = 1 << 22});
+    v.field(
+        "ffn", ffn,
+        "Hidden features of the feed-forward layer; 0 means 4 x width, or 8/3 x width up to a multiple of 256 if it is "
+        "gated.",
+        Range{.min = 0, .max = 1 << 22});
     v.field("embedding_width", embedding_width,
             "Features of the token embedding, projected to the width if they differ; 0 means width.", optional_size);
     v.field("padding_id", padding_id,
@@ -125,13 +151,22 @@ struct TransformerConfig {
             Range{.min = -1, .max = 1 << 24});
     v.field("max_length", max_length, "Longest sequence in tokens: the size of the position table.",
             Range{.min = 1, .max = 1 << 24});
-    v.field("norm_placement", norm_placement, "LayerNorm before each branch (pre) or after each residual sum (post).");
+    v.field("norm_kind", norm_kind,
+            "How norms scale a token's features: LayerNorm (layer), or RMSNorm, which subtracts no mean and has no "
+            "bias (rms; norm_bias is then false).");
+    v.field("norm_placement", norm_placement,
+            "A norm before each branch (pre), after each residual sum (post), or of what a branch gives, before it is "
+            "added (branch).");
     v.field("cross_norm", cross_norm,
-            "What the LayerNorm before a cross-attention reads: the stream that queries come from (query), or the "
+            "What the norm before a cross-attention reads: the stream that queries come from (query), or the "
             "encoder's output that keys and values come from (memory).");
-    v.field("final_norm", final_norm, "A LayerNorm after the last block of each stack.");
-    v.field("norm_epsilon", norm_epsilon, "Added to the variance in LayerNorm.", Range{.min = 1e-12, .max = 1});
-    v.field("positions", positions, "How positions enter: a learned table, sinusoids, or not at all.");
+    v.field("final_norm", final_norm, "A norm after the last block of each stack.");
+    v.field("norm_epsilon", norm_epsilon, "Added to the variance, or in RMSNorm to the mean square.",
+            Range{.min = 1e-12, .max = 1});
+    v.field(
+        "positions", positions,
+        "How positions enter: a learned table, sinusoids, queries and keys of self-attention that turn (rotary), or "
+        "not at all.");
     v.field(
         "sinusoid_form", sinusoid_form,
         "Columns of sinusoidal positions, t, i and c from 0, w(e) = base^(-e / width): interleaved, sin(t w(2i)) and "
@@ -140,10 +175,21 @@ struct TransformerConfig {
         "odd ones.");
     v.field("sinusoid_base", sinusoid_base, "Longest wavelength of sinusoidal positions, over 2 pi.",
             Range{.min = 1.5, .max = 1e9});
+    v.field("rotary", rotary, "Rotary positions.");
+    v.field("attention_score", attention_score,
+            "What attention weighs keys by: q k / sqrt(head_dim) (scaled), q k (plain), or the cosine of their angle.");
+    v.field("qk_norm", qk_norm,
+            "RMSNorm of queries and keys before they are turned: of each head (head; Qwen 3), or of all features of a "
+            "token's queries, and of its keys (width; OLMo 2).");
     v.field("activation", activation,
-            "Activation of the feed-forward layer. none is refused: it would make the layer linear.");
+            "Activation of the feed-forward layer. none is for gated layers: others it would make linear.");
+    v.field(
+        "gated", gated,
+        "The activation of one product multiplies another product (Shazeer 2020): SwiGLU with silu, GeGLU with gelu.");
     v.field("bias", bias, "Biases in attention and feed-forward products.");
-    v.field("norm_bias", norm_bias, "Biases in LayerNorm.");
+    v.field("qkv_bias", qkv_bias,
+            "Biases in the products for queries, keys and values although bias is false, as Qwen 2 has them.");
+    v.field("norm_bias", norm_bias, "Biases in norms; RMSNorm has none.");
     v.field("output_bias", output_bias, "A bias on the logits.");
     v.field("tying", tying,
             "Embeddings that share one table: none, output (target with output), all (source, target and output).");

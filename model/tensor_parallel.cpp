@@ -60,6 +60,16 @@ Tensor TensorParallel::reduce_scatter(Context& context, const Tensor& part) cons
   return sum;
 }
 
+void TensorParallel::sum(ForwardContext& forward, const Tensor& part) const {
+  if (!active()) return;
+  if (forward.batch_invariant) return sum_in_rank_order(forward.context(), part);
+  all_reduce(forward.context(), part);
+}
+
+void TensorParallel::sum_gradient(Context& context, const Tensor& part) const {
+  if (active()) all_reduce(context, part);
+}
+
 Var TensorParallel::copy_or_gather(ForwardContext& forward, const Var& x, const Tokens& tokens) const {
   if (!active()) return x;
   Tape& tape = forward.tape;
@@ -90,11 +100,7 @@ Var TensorParallel::reduce_or_scatter(ForwardContext& forward, const Var& part, 
     });
     return y;
   }
-  if (forward.batch_invariant) {
-    sum_in_rank_order(tape.context(), part->value);
-  } else {
-    all_reduce(tape.context(), part->value);
-  }
+  sum(forward, part->value);
   const Var y = tape.variable(std::move(part->value), part->gradient_dtype);
   tape.push([&tape, part, y] { give_gradient(tape, part, y->gradient); });
   return y;

@@ -40,6 +40,10 @@ class TensorParallel {
   // reduce-scatter; backward: identity or all-gather. The sum has the dtype of the parts: products give them in the
   // accumulator dtype, so that the residual sum rounds once; gradients have the compute dtype. Releases part's value.
   Var reduce_or_scatter(ForwardContext& forward, const Var& part, const Tokens& tokens) const;
+  // Sums over tp in place, of numbers that each rank has a part of for every replicated token: in forward, whose bits
+  // must not depend on the tokens beside it while decoding, and in backward.
+  void sum(ForwardContext& forward, const Tensor& part) const;
+  void sum_gradient(Context& context, const Tensor& part) const;
 
  private:
   bool shards_tokens(const ForwardContext& forward) const;

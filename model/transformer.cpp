@@ -18,7 +18,7 @@ Transformer::Transformer(Context& context, Mesh& mesh, ModelSpec spec)
       packed_weights_(registry_),
       shards_(mesh.tp(), spec_.sequence_parallel),
       lora_(spec_.lora),
-      layer_scope_{registry_, spec_.config, dropout_ids_, shards_, lora_} {}
+      layer_scope_{registry_, spec_.config, dropout_ids_, shards_, lora_, rotary_} {}
 
 void Transformer::declare_output(const Parameter* tied_weight) {
   const int64_t vocabulary = spec_.vocabularies.target;
@@ -47,6 +47,7 @@ void Transformer::freeze_all_but_adapters() {
 void Transformer::allocate(Precision precision, Purpose purpose, const Sharding& sharding) {
   registry_.allocate(precision, purpose, sharding);
   prepare_embeddings(compute_dtype(precision));
+  rotary_.prepare(context_, spec_.config, compute_dtype(precision));
 }
 
 int64_t Transformer::kv_width() const {

@@ -7,6 +7,7 @@
 #include "model/cache.h"
 #include "model/config.h"
 #include "model/layers/embedding.h"
+#include "model/layers/rotary_tables.h"
 #include "model/packed_weights.h"
 #include "model/stack.h"
 
@@ -100,6 +101,7 @@ class Transformer {
   DropoutIds dropout_ids_;
   TensorParallel shards_;
   LoraSites lora_;
+  RotaryTables rotary_;
   LayerScope layer_scope_;
   const Parameter* output_weight_ = nullptr;
   const Parameter* output_bias_ = nullptr;

@@ -25,10 +25,12 @@ VectorRows position_vectors(const LoadedModel& loaded, int64_t most) {
       return rows_on_host(loaded.model->context(), embedding_table(loaded, "positions").slice(0, rows));
     case Positions::Sinusoidal:
       return {.width = model.width, .values = sinusoids(rows, model.width, model.sinusoid_form, model.sinusoid_base)};
+    case Positions::Rotary:
     case Positions::None:
       break;
   }
-  throw ConfigError(fmt::format("{} has no vectors of positions (model.positions: none)", loaded.path.string()));
+  throw ConfigError(fmt::format("{} has no vectors of positions (model.positions: {})", loaded.path.string(),
+                                enum_name(model.positions)));
 }
 
 InputVectors input_vectors(const LoadedModel& loaded, const std::string& text) {
@@ -42,7 +44,7 @@ InputVectors input_vectors(const LoadedModel& loaded, const std::string& text) {
   InputVectors found{.tokens = shown_tokens(*loaded.source_tokenizer, tokens),
                      .token = scaled(token_rows(loaded, tokens), scale)};
   found.sum = found.token;
-  if (model.positions == Positions::None) return found;
+  if (!model.adds_positions()) return found;
   found.position = position_vectors(loaded, std::ssize(tokens));
   for (size_t i = 0; i < found.sum.values.size(); ++i) found.sum.values[i] += found.position.values[i];
   return found;

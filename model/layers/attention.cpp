@@ -23,7 +23,10 @@ AttentionHeads local_heads(const LayerScope& b) {
   return heads;
 }
 
-double score_scale(const AttentionHeads& heads) { return 1 / std::sqrt(static_cast<double>(heads.head_dim)); }
+// Rows of this rank's heads: of each group so many query heads, and a key and a value head if there are `keys`.
+HeadRow row_of(const AttentionHeads& heads, int64_t queries, int64_t keys) {
+  return {.groups = heads.kv_heads, .queries = queries, .keys = keys, .values = keys, .head_dim = heads.head_dim};
+}
 
 // A projection to `parts` heads a group (queries, keys, values). Under Xavier each part is a matrix of its own; if
 // queries, keys and values share the input, fairseq's gain 1/sqrt(2) is the bound of their joint product.
@@ -35,7 +38,7 @@ Linear::Options projection(const LayerScope& b, const std::string& name, int64_t
   return {.name = name,
           .shape = {heads.kv_heads, parts, heads.head_dim, c.width},
           .init = init,
-          .bias = c.bias,
+          .bias = c.bias || c.qkv_bias,
           .sharding = LinearSharding::ColumnParallel};
 }
 
@@ -71,6 +74,7 @@ struct SavedAttention {
   bool causal = false;
   Dropout dropout;
   AttentionHeads heads;
+  double scale = 1;
   int64_t first_head = 0;
 
   // The arguments that forward and backward share.
@@ -82,7 +86,7 @@ struct SavedAttention {
     a.heads = heads, a.first_head = first_head;
     a.query_offsets = query_offsets, a.key_offsets = key_offsets;
     a.causal = causal;
-    a.scale = score_scale(heads);
+    a.scale = scale;
     a.dropout = dropout;
     a.out = out->value, a.log_sum = log_sum;
     return a;
@@ -128,7 +132,9 @@ SelfAttention::SelfAttention(LayerScope& scope, const std::string& name, bool ca
     : Branch(scope, name),
       heads_(local_heads(scope)),
       first_head_(scope.shards.first(heads_.heads())),
+      scale_(score_scale(scope.config)),
       qkv_(scope, projection(scope, name + ".qkv", heads_.queries + 2)),
+      queries_and_keys_(scope, name, row_of(heads_, heads_.queries, 1), true),
       output_(scope, output_projection(scope, name + ".output")),
       causal_(causal),
       layer_(layer),
@@ -139,12 +145,13 @@ Var SelfAttention::operator()(ForwardContext& forward, const Var& x, const Token
   if (forward.cache && causal_) return decode(forward, x, tokens);
   return recomputed(forward, {x}, [this, tokens](ForwardContext& inner, const std::vector<Var>& in) {
     const Var out = attend(inner, layer_,
-                           {.qkv = qkv_(inner, in[0], tokens),
+                           {.qkv = queries_and_keys_(inner, qkv_(inner, in[0], tokens), tokens),
                             .query_offsets = tokens->offsets,
                             .key_offsets = tokens->offsets,
                             .causal = causal_,
                             .dropout = inner.dropout(dropout_, dropout_id_, tokens->replicated.ids),
                             .heads = heads_,
+                            .scale = scale_,
                             .first_head = first_head_});
     return output_(inner, out, tokens);
   });
@@ -152,14 +159,14 @@ Var SelfAttention::operator()(ForwardContext& forward, const Var& x, const Token
 
 Var SelfAttention::decode(ForwardContext& forward, const Var& x, const Tokens& tokens) const {
   Tape& tape = forward.tape;
-  const Var qkv = qkv_(forward, x, tokens);
+  const Var qkv = queries_and_keys_(forward, qkv_(forward, x, tokens), tokens);
   const Var out =
       tape.constant(tape.context().empty({tokens->count(), heads_.heads() * heads_.head_dim}, qkv->value.dtype()));
   cached_attention(tape.context(), {.qkv = qkv->value,
                                     .heads = heads_,
                                     .query_offsets = tokens->offsets,
                                     .rows = forward.cache->self_rows(),
-                                    .scale = score_scale(heads_),
+                                    .scale = scale_,
                                     .cache = forward.cache->self(layer_),
                                     .out = out->value});
   return output_(forward, out, tokens);
@@ -169,8 +176,11 @@ CrossAttention::CrossAttention(LayerScope& scope, const std::string& name, int l
     : Branch(scope, name, cross_norm_input(scope.config, norm_input(scope.config))),
       heads_(local_heads(scope)),
       first_head_(scope.shards.first(heads_.heads())),
+      scale_(score_scale(scope.config)),
       q_(scope, projection(scope, name + ".q", heads_.queries)),
       kv_(scope, memory_projection(scope, name + ".kv")),
+      queries_(scope, name, row_of(heads_, heads_.queries, 0), false),
+      keys_(scope, name, row_of(heads_, 0, 1), false),
       output_(scope, output_projection(scope, name + ".output")),
       layer_(layer),
       dropout_(scope.config.dropout.attention),
@@ -178,7 +188,8 @@ CrossAttention::CrossAttention(LayerScope& scope, const std::string& name, int l
 
 Var CrossAttention::keys_and_values(ForwardContext& forward, const Memory& memory) const {
   const Tokens& tokens = memory.tokens;
-  return kv_(forward, norms_memory() ? Residual(memory.states).normed(forward, norm(), tokens) : memory.states, tokens);
+  const Var states = norms_memory() ? Residual(memory.states).normed(forward, norm(), tokens) : memory.states;
+  return keys_(forward, kv_(forward, states, tokens), tokens);
 }
 
 Var CrossAttention::operator()(ForwardContext& forward, const Var& x, const Tokens& tokens,
@@ -186,7 +197,7 @@ Var CrossAttention::operator()(ForwardContext& forward, const Var& x, const Toke
   if (forward.cache) return decode(forward, x, tokens);
   return recomputed(forward, {x, memory.states},
                     [this, tokens, sources = memory.tokens](ForwardContext& inner, const std::vector<Var>& in) {
-                      const Var q = q_(inner, in[0], tokens);
+                      const Var q = queries_(inner, q_(inner, in[0], tokens), tokens);
                       const Var out = attend(inner, layer_,
                                              {.q = q,
                                               .kv = keys_and_values(inner, {in[1], sources}),
@@ -194,6 +205,7 @@ Var CrossAttention::operator()(ForwardContext& forward, const Var& x, const Toke
                                               .key_offsets = sources->offsets,
                                               .dropout = inner.dropout(dropout_, dropout_id_, tokens->replicated.ids),
                                               .heads = heads_,
+                                              .scale = scale_,
                                               .first_head = first_head_});
                       return output_(inner, out, tokens);
                     });
@@ -201,13 +213,13 @@ Var CrossAttention::operator()(ForwardContext& forward, const Var& x, const Toke
 
 Var CrossAttention::decode(ForwardContext& forward, const Var& x, const Tokens& tokens) const {
   Tape& tape = forward.tape;
-  const Var q = q_(forward, x, tokens);
+  const Var q = queries_(forward, q_(forward, x, tokens), tokens);
   const Var out = tape.constant(tape.context().empty(q->value.shape(), q->value.dtype()));
   cached_attention(tape.context(), {.q = q->value,
                                     .heads = heads_,
                                     .query_offsets = tokens->offsets,
                                     .rows = forward.cache->memory_rows(),
-                                    .scale = score_scale(heads_),
+                                    .scale = scale_,
                                     .cache = forward.cache->memory(layer_),
                                     .out = out->value});
   return output_(forward, out, tokens);

@@ -4,6 +4,7 @@
 
 #include "kernels/ops/attention.h"
 #include "model/layers/linear.h"
+#include "model/layers/queries_and_keys.h"
 #include "model/layers/residual.h"
 
 namespace weft {
@@ -26,7 +27,10 @@ class SelfAttention : public Branch {
 
   AttentionHeads heads_;  // this tp rank's
   int64_t first_head_;
-  Linear qkv_, output_;
+  double scale_;
+  Linear qkv_;
+  QueriesAndKeys queries_and_keys_;
+  Linear output_;
   bool causal_;
   int layer_;
   double dropout_;
@@ -47,7 +51,10 @@ class CrossAttention : public Branch {
 
   AttentionHeads heads_;  // this tp rank's
   int64_t first_head_;
-  Linear q_, kv_, output_;
+  double scale_;
+  Linear q_, kv_;
+  QueriesAndKeys queries_, keys_;
+  Linear output_;
   int layer_;
   double dropout_;
   uint64_t dropout_id_;

@@ -15,6 +15,7 @@ namespace {
 enum class PositionTable : uint8_t { None, Learned, Constant };
 constexpr EnumTable<Positions, PositionTable> kPositionTable = {{Positions::Learned, PositionTable::Learned},
                                                                 {Positions::Sinusoidal, PositionTable::Constant},
+                                                                {Positions::Rotary, PositionTable::None},
                                                                 {Positions::None, PositionTable::None}};
 
 }  // namespace

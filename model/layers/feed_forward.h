@@ -8,7 +8,8 @@
 namespace weft {
 
 // Two products with an activation and its dropout between them. They share one backward, since the second product's
-// backward writes the gradient of the first product's output before the activation.
+// backward writes the gradient of the first product's output before the activation. With a gate the first product has
+// two outputs for each hidden feature (kernels/ops/activation.h).
 class FeedForward : public Branch {
  public:
   FeedForward(LayerScope& scope, const std::string& name);
@@ -16,9 +17,13 @@ class FeedForward : public Branch {
   const Parameter* output_bias() const { return down_.residual_bias(); }
 
  private:
+  struct Saved;
+  void make_hidden(ForwardContext& forward, Saved& s, const Tokens& tokens) const;
+
   Linear up_, down_;
   const TensorParallel& shards_;
   Activation activation_;
+  bool gated_;
   double dropout_;
   uint64_t dropout_id_;
 };

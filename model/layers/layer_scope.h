@@ -11,6 +11,8 @@
 
 namespace weft {
 
+class RotaryTables;
+
 // The dropout sites of a model by name. A site's id is a hash of its name, so masks depend neither on the order of
 // constructors nor on the model's other sites.
 class DropoutIds {
@@ -29,6 +31,7 @@ struct LayerScope {
   DropoutIds& dropout_ids;
   const TensorParallel& shards;
   LoraSites& lora;
+  const RotaryTables& rotary;
   // Branches that join the residual stream of the stack under construction: each adds to its variance.
   int64_t residual_branches = 0;
 

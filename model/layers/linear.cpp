@@ -9,7 +9,7 @@ namespace {
 Placement placement_of(const Linear::Options& o) {
   switch (o.sharding) {
     case LinearSharding::ColumnParallel:
-      return sharded(MeshAxis::Tp, 0);
+      return sharded(MeshAxis::Tp, o.divided_dim);
     case LinearSharding::RowParallel:
       return sharded(MeshAxis::Tp, o.shape.rank() - 1);
     case LinearSharding::None:
@@ -46,7 +46,7 @@ Linear::Linear(LayerScope& scope, const Options& o)
   const bool column_parallel = o.sharding == LinearSharding::ColumnParallel;
   bias_ = &scope.registry.add({.name = o.name + ".bias",
                                .shape = Shape(o.shape.dims().first(o.shape.rank() - 1)),
-                               .placement = column_parallel ? sharded(MeshAxis::Tp, 0) : Placement(),
+                               .placement = column_parallel ? placement_of(o) : Placement(),
                                .partial_over = column_parallel ? AxisSet{} : scope.shards.sequence_axes()});
 }
 

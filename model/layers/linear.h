@@ -33,6 +33,7 @@ class Linear {
     Init init;
     bool bias = true;
     LinearSharding sharding = LinearSharding::None;
+    int divided_dim = 0;         // ColumnParallel: the dim of the outputs that tp divides
     bool replicated_in = false;  // ColumnParallel: the input's tokens are replicated already
   };
   Linear(LayerScope& scope, const Options& options);

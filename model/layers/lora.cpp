@@ -55,13 +55,13 @@ void LoraSites::check() const {
 // the adapted model begins as the model that it adapts.
 Lora::Lora(LayerScope& scope, const Options& o)
     : shards_(scope.shards),
-      divides_inputs_(o.placement.dim(MeshAxis::Tp) > 0),
+      divides_inputs_(o.placement.dim(MeshAxis::Tp) == o.weight.rank() - 1),
       sees_residual_tokens_(!o.placement.dim(MeshAxis::Tp)),
       scale_(scope.lora.config().scale()),
       dropout_(scope.lora.config().dropout),
       dropout_id_(scope.dropout_id(o.name + ".lora")) {
   const int64_t rank = scope.lora.config().rank, in = o.weight[-1];
-  const bool divides_outputs = o.placement.dim(MeshAxis::Tp) == 0, divided = scope.shards.active();
+  const bool divides_outputs = !sees_residual_tokens_ && !divides_inputs_, divided = scope.shards.active();
   const bool some_rows = sees_residual_tokens_ && scope.shards.sequence();
   const AxisSet tp = {MeshAxis::Tp};
   a_ = &scope.registry.add({.name = o.name + std::string(kLoraA),
@@ -74,7 +74,7 @@ Lora::Lora(LayerScope& scope, const Options& o)
                             .shape = with_columns(o.weight, rank),
                             .init = Init::zeros(),
                             .decays = true,
-                            .placement = divides_outputs ? sharded(MeshAxis::Tp, 0) : Placement(),
+                            .placement = divides_outputs ? o.placement : Placement(),
                             .partial_over = some_rows || (divides_inputs_ && divided) ? tp : AxisSet{}});
 }
 

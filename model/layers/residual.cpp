@@ -8,7 +8,8 @@ namespace weft {
 namespace {
 
 constexpr EnumTable<NormPlacement, NormInput> kNormInput = {{NormPlacement::Pre, NormInput::Stream},
-                                                            {NormPlacement::Post, NormInput::Sum}};
+                                                            {NormPlacement::Post, NormInput::Sum},
+                                                            {NormPlacement::Branch, NormInput::Output}};
 
 // The memory is gathered over tp once for all blocks, and the ranks add up its gradient there: in a block each rank has
 // a part of it.
@@ -26,6 +27,94 @@ Branch::Branch(LayerScope& scope, const std::string& name, NormInput norm_input)
       dropout_(scope.config.dropout.residual),
       dropout_id_(scope.dropout_id(name + ".residual")) {}
 
+namespace {
+
+// The inputs of one residual_norm's backward.
+struct SavedResidual {
+  Var x, residual, sum, normed;  // residual, normed: null if there is no sum, no norm
+  Tensor mean, rstd;
+  NormKind kind = NormKind::Layer;
+  Dropout dropout;
+  ParameterUse bias, gamma, beta;
+};
+
+// Whether the branch's output has the gradient of the stream before it, which is then written once: without dropout
+// both are that of the sum. The branch has used it by the time that the stream's is replaced by an earlier one.
+bool shares_gradient(const SavedResidual& s, const Gradient& dresidual) {
+  return dresidual && dresidual.mode == Accumulate::Overwrite && !s.dropout.active() && s.x->needs_gradient &&
+         !s.x->gradient && s.x->gradient_dtype == s.residual->gradient_dtype;
+}
+
+void backward(Tape& tape, const SavedResidual& s) {
+  ResidualNormBackward back{.dnormed = s.normed ? s.normed->gradient : Tensor{},
+                            .sum = s.sum->value,
+                            .gamma = s.gamma.value(),
+                            .mean = s.mean,
+                            .rstd = s.rstd,
+                            .kind = s.kind,
+                            .dropout = s.dropout};
+  // Without a branch the norm reads the stream itself: its gradient is added to x's other contributions.
+  if (s.residual) back.dsum = s.sum->gradient;
+  if (s.residual && s.residual->needs_gradient) {
+    if (!s.residual->gradient && s.sum->gradient) {
+      s.residual->gradient = s.sum->gradient;
+      back.dresidual = {s.sum->gradient, Accumulate::Overwrite};
+    } else {
+      back.dresidual = tape.gradient(s.residual);
+    }
+  }
+  if (shares_gradient(s, back.dresidual)) {
+    s.x->gradient = back.dresidual.tensor;
+  } else {
+    back.dx = tape.gradient(s.x);
+  }
+  back.dbias = s.bias.gradient(), back.dgamma = s.gamma.gradient(), back.dbeta = s.beta.gradient();
+  residual_norm_backward(tape.context(), back);
+}
+
+// Queues one residual_norm of s.x, with the bias, s.dropout and s.residual if they are there. Its sum has `dtype`: it
+// is s.x itself if nothing is added and nothing is to be rounded.
+struct SumAndNorm {
+  Var sum, normed;
+};
+SumAndNorm run(ForwardContext& forward, SavedResidual s, const Parameter* bias, const Norm* norm, DType dtype) {
+  Tape& tape = forward.tape;
+  Context& context = tape.context();
+  const Shape shape = s.x->value.shape();
+  const DType acc_dtype = accumulator_of(dtype);
+  const bool sums = s.residual || bias || s.dropout.active() || s.x->value.dtype() != dtype;
+  s.sum = sums ? tape.variable(context.empty(shape, dtype)) : s.x;
+  if (norm) {
+    s.normed = tape.variable(context.empty(shape, dtype));
+    s.kind = norm->kind();
+    if (s.kind == NormKind::Layer) s.mean = context.empty({shape[0]}, acc_dtype);
+    s.rstd = context.empty({shape[0]}, acc_dtype);
+  }
+  s.bias = tape.use(bias);
+  s.gamma = tape.use(norm ? norm->gamma() : nullptr);
+  s.beta = tape.use(norm ? norm->beta() : nullptr);
+  residual_norm_forward(context, {.x = s.x->value,
+                                  .bias = s.bias.value(),
+                                  .dropout = s.dropout,
+                                  .residual = s.residual ? s.residual->value : Tensor{},
+                                  .gamma = s.gamma.value(),
+                                  .beta = s.beta.value(),
+                                  .kind = s.kind,
+                                  .epsilon = norm ? norm->epsilon() : 1e-5,
+                                  .sum = sums ? s.sum->value : Tensor{},
+                                  .normed = s.normed ? s.normed->value : Tensor{},
+                                  .mean = s.mean,
+                                  .rstd = s.rstd});
+  // Backward reads the sum, and only the shape of the branch's output, which is therefore released. The first pass of a
+  // recomputed segment does not release it.
+  if (sums && tape.recording()) s.x->value = {};
+  const SumAndNorm result{s.sum, s.normed};
+  tape.push([&tape, s = std::move(s)] { backward(tape, s); });
+  return result;
+}
+
+}  // namespace
+
 Var Residual::branch_input(ForwardContext& forward, const Branch& branch, const Tokens& tokens) {
   return branch.norm_input_ == NormInput::Stream ? normed(forward, branch.norm_, tokens) : value(forward, tokens);
 }
@@ -33,6 +122,10 @@ Var Residual::branch_input(ForwardContext& forward, const Branch& branch, const 
 // In post-LN the branch's own norm follows at once; otherwise the branch waits for the next norm.
 void Residual::add(ForwardContext& forward, const Branch& branch, Var output, const Parameter* bias,
                    const Tokens& tokens) {
+  if (branch.norm_input_ == NormInput::Output) {
+    output = run(forward, {.x = std::move(output)}, bias, &branch.norm_, dtype()).normed;
+    bias = nullptr;
+  }
   pending_ = std::move(output);
   bias_ = bias, dropout_ = branch.dropout_, dropout_id_ = branch.dropout_id_;
   if (branch.norm_input_ == NormInput::Sum) value_ = join(forward, tokens, &branch.norm_);
@@ -66,87 +159,14 @@ void Residual::segment(ForwardContext& forward, const Var& memory, const Body& b
   after->value_ = nullptr, after->pending_ = nullptr;
 }
 
-namespace {
-
-// The inputs of one residual_norm's backward.
-struct SavedResidual {
-  Var x, residual, sum, normed;  // residual, normed: null if there is no sum, no norm
-  Tensor mean, rstd;
-  Dropout dropout;
-  ParameterUse bias, gamma, beta;
-};
-
-// Whether the branch's output has the gradient of the stream before it, which is then written once: without dropout
-// both are that of the sum. The branch has used it by the time that the stream's is replaced by an earlier one.
-bool shares_gradient(const SavedResidual& s, const Gradient& dresidual) {
-  return dresidual && dresidual.mode == Accumulate::Overwrite && !s.dropout.active() && s.x->needs_gradient &&
-         !s.x->gradient && s.x->gradient_dtype == s.residual->gradient_dtype;
-}
-
-void backward(Tape& tape, const SavedResidual& s) {
-  ResidualNormBackward back{.dnormed = s.normed ? s.normed->gradient : Tensor{},
-                            .sum = s.sum->value,
-                            .gamma = s.gamma.value(),
-                            .mean = s.mean,
-                            .rstd = s.rstd,
-                            .dropout = s.dropout};
-  // Without a branch the norm reads the stream itself: its gradient is added to x's other contributions.
-  if (s.residual) back.dsum = s.sum->gradient;
-  if (s.residual && s.residual->needs_gradient) {
-    if (!s.residual->gradient && s.sum->gradient) {
-      s.residual->gradient = s.sum->gradient;
-      back.dresidual = {s.sum->gradient, Accumulate::Overwrite};
-    } else {
-      back.dresidual = tape.gradient(s.residual);
-    }
-  }
-  if (shares_gradient(s, back.dresidual)) {
-    s.x->gradient = back.dresidual.tensor;
-  } else {
-    back.dx = tape.gradient(s.x);
-  }
-  back.dbias = s.bias.gradient(), back.dgamma = s.gamma.gradient(), back.dbeta = s.beta.gradient();
-  residual_norm_backward(tape.context(), back);
-}
-
-}  // namespace
-
 // Joins the waiting branch, if any, in one residual_norm. The stream's value becomes the sum. Returns its norm, or null
 // if `norm` is null.
 Var Residual::join(ForwardContext& forward, const Tokens& tokens, const Norm* norm) {
-  Tape& tape = forward.tape;
-  Context& context = tape.context();
   SavedResidual s{.x = pending_ ? pending_ : value_, .residual = pending_ ? value_ : nullptr};
-  const Shape shape = s.x->value.shape();
-  const DType dtype = value_->value.dtype(), acc_dtype = accumulator_of(dtype);
-  s.sum = pending_ ? tape.variable(context.empty(shape, dtype)) : s.x;
-  if (norm) {
-    s.normed = tape.variable(context.empty(shape, dtype));
-    s.mean = context.empty({shape[0]}, acc_dtype);
-    s.rstd = context.empty({shape[0]}, acc_dtype);
-  }
-  s.bias = tape.use(pending_ ? bias_ : nullptr);
-  s.gamma = tape.use(norm ? norm->gamma() : nullptr);
-  s.beta = tape.use(norm ? norm->beta() : nullptr);
   if (pending_) s.dropout = forward.dropout(dropout_, dropout_id_, tokens->residual.ids);
-  residual_norm_forward(context, {.x = s.x->value,
-                                  .bias = s.bias.value(),
-                                  .dropout = s.dropout,
-                                  .residual = s.residual ? s.residual->value : Tensor{},
-                                  .gamma = s.gamma.value(),
-                                  .beta = s.beta.value(),
-                                  .epsilon = norm ? norm->epsilon() : 1e-5,
-                                  .sum = pending_ ? s.sum->value : Tensor{},
-                                  .normed = s.normed ? s.normed->value : Tensor{},
-                                  .mean = s.mean,
-                                  .rstd = s.rstd});
-  // Backward reads the sum, and only the shape of the branch's output, which is therefore released. The first pass of a
-  // recomputed segment does not release it.
-  if (pending_ && tape.recording()) s.x->value = {};
-  value_ = s.sum;
+  const auto [sum, normed] = run(forward, std::move(s), pending_ ? bias_ : nullptr, norm, dtype());
+  value_ = sum;
   pending_ = nullptr;
-  Var normed = s.normed;
-  tape.push([&tape, s = std::move(s)] { backward(tape, s); });
   return normed;
 }
 

@@ -9,9 +9,9 @@
 
 namespace weft {
 
-// What the norm of a branch reads: the stream, before the body (pre-LN); the sum of both (post-LN); or the memory,
-// which the body of a cross-attention passes through norm() itself.
-enum class NormInput : uint8_t { Stream, Sum, Memory };
+// What the norm of a branch reads: the stream, before the body (pre-LN); the sum of both (post-LN); what the body
+// gives, before it is added (OLMo 2); or the memory, which the body of a cross-attention passes through norm() itself.
+enum class NormInput : uint8_t { Stream, Sum, Output, Memory };
 
 // The parts of a residual branch (attention, feed-forward) besides its body: its norm, and the dropout of its output. A
 // sublayer derives from it and has
@@ -61,6 +61,7 @@ class Residual {
   Var branch_input(ForwardContext& forward, const Branch& branch, const Tokens& tokens);
   void add(ForwardContext& forward, const Branch& branch, Var output, const Parameter* bias, const Tokens& tokens);
   Var join(ForwardContext& forward, const Tokens& tokens, const Norm* norm = nullptr);
+  DType dtype() const { return value_->value.dtype(); }
 
   Var value_, pending_;  // pending: the branch that has not joined, or null
   const Parameter* bias_ = nullptr;

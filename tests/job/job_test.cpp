@@ -190,6 +190,14 @@ TEST(Job, ContradictionsOfTranslation) {
       {{"data.format=text", "data.format: text has one language; translation needs parallel or tsv"},
        {"model.encoder_layers=0", "translation needs an encoder, set it to 1 or more"},
        {"model={cross_norm: memory, norm_placement: post}", "model.cross_norm: memory needs norms before branches"},
+       {"model={cross_norm: memory, norm_placement: branch}", "model.cross_norm: memory needs norms before branches"},
+       {"model={positions: rotary, head_dim: 7}",
+        "model.head_dim: rotary positions turn pairs of features, and 7 is odd"},
+       {"model={qk_norm: head, head_dim: 1026}", "cosine scores take heads of up to 1024 features, not 1026"},
+       {"model={rotary: {scaling: llama3, low_frequency_factor: 4}}",
+        "model.rotary.high_frequency_factor: 4 is not above"},
+       {"model={attention_score: cosine, qk_norm: head}", "model.qk_norm: a cosine leaves nothing of the lengths"},
+       {"model={norm_kind: rms, norm_bias: true}", "model.norm_bias: RMSNorm (model.norm_kind: rms) has no bias"},
        {"data.max_source_tokens=300", "data.max_source_tokens: sequences of 300 tokens do not fit the 256 positions"},
        {"data.max_target_tokens=258", "data.max_target_tokens: sequences of 258 tokens do not fit the 256 positions"}});
   EXPECT_EQ(with_override(translation_job(), "data.max_target_tokens=257"), "");

@@ -142,6 +142,49 @@ const Case kCases[] = {
        c.tying = Tying::None;
        c.output_bias = true;
      }},
+    {"GptRmsNorm", false,
+     [](TransformerConfig& c) {
+       c.norm_kind = NormKind::Rms;
+       c.bias = c.norm_bias = false;
+     }},
+    {"GptSwiGlu", false,
+     [](TransformerConfig& c) {
+       c.activation = Activation::Silu, c.gated = true;
+       c.bias = false;
+     }},
+    {"GptRotary", false,
+     [](TransformerConfig& c) {
+       c.positions = Positions::Rotary;
+       c.heads = 4, c.kv_heads = 2, c.head_dim = 6;
+     }},
+    {"GptQwen3", false,
+     [](TransformerConfig& c) {
+       c.positions = Positions::Rotary, c.rotary.form = RotaryForm::Interleaved;
+       c.qk_norm = QkNorm::Head, c.norm_kind = NormKind::Rms;
+       c.bias = c.norm_bias = false, c.qkv_bias = true;
+       c.heads = 4, c.kv_heads = 2, c.head_dim = 4;
+     }},
+    {"GptOlmo2", false,
+     [](TransformerConfig& c) {
+       c.positions = Positions::Rotary, c.qk_norm = QkNorm::Width;
+       c.norm_kind = NormKind::Rms, c.norm_placement = NormPlacement::Branch;
+       c.bias = c.norm_bias = false;
+       c.dropout.residual = 0.1;
+     }},
+    {"GptLlama3", false,
+     [](TransformerConfig& c) {
+       c.positions = Positions::Rotary, c.norm_kind = NormKind::Rms;
+       c.rotary.scaling = RotaryScaling::Llama3, c.rotary.factor = 8, c.rotary.original_length = 128;
+       c.activation = Activation::Silu, c.gated = true;
+       c.bias = c.norm_bias = false;
+     }},
+    {"GptLinearlyScaledBilinear", false,
+     [](TransformerConfig& c) {
+       c.positions = Positions::Rotary, c.rotary.scaling = RotaryScaling::Linear, c.rotary.factor = 4;
+       c.activation = Activation::None, c.gated = true;
+     }},
+    {"GptCosineScores", false, [](TransformerConfig& c) { c.attention_score = AttentionScore::Cosine; }},
+    {"GptPlainScores", false, [](TransformerConfig& c) { c.attention_score = AttentionScore::Plain; }},
     {"GptProjectedEmbedding", false,
      [](TransformerConfig& c) {
        c.embedding_width = 7;
@@ -192,6 +235,29 @@ const Case kCases[] = {
        c.positions = Positions::Sinusoidal;
        c.sinusoid_form = SinusoidForm::HalvesFromOne;
      }},
+    {"Seq2SeqRmsNormPost", true,
+     [](TransformerConfig& c) {
+       all_dropout(c);
+       c.norm_kind = NormKind::Rms, c.norm_placement = NormPlacement::Post;
+       c.norm_bias = false;
+     }},
+    {"Seq2SeqGeGluBiasDropout", true,
+     [](TransformerConfig& c) {
+       all_dropout(c);
+       c.activation = Activation::Gelu, c.gated = true;
+     }},
+    {"Seq2SeqModern", true,
+     [](TransformerConfig& c) {
+       all_dropout(c);
+       c.positions = Positions::Rotary, c.qk_norm = QkNorm::Head, c.norm_kind = NormKind::Rms;
+       c.activation = Activation::Silu, c.gated = true;
+       c.bias = c.norm_bias = false;
+     }},
+    {"Seq2SeqBranchNormsWidth", true,
+     [](TransformerConfig& c) {
+       all_dropout(c);
+       c.norm_placement = NormPlacement::Branch, c.qk_norm = QkNorm::Width;
+     }},
     {"Seq2SeqPadding", true,
      [](TransformerConfig& c) {
        c.padding_id = 2;
@@ -240,10 +306,11 @@ TEST(ModelGradientCases, HoldEveryOptionThatChangesTheGraph) {
   TransformerConfig config = small_config(false);
   Variations all{"", use};
   config.fields(all);
-  // These are sizes and constants, and an activation that no job may have.
-  EXPECT_THAT(missing,
-              testing::ElementsAre("layers=4", "encoder_layers=1", "width=24", "ffn=40", "max_length=32",
-                                   "norm_epsilon=5e-06", "sinusoid_base=5000", "activation=none", "init_std=0.15"));
+  // These are sizes and constants.
+  EXPECT_THAT(missing, testing::ElementsAre("layers=4", "encoder_layers=1", "width=24", "ffn=40", "max_length=32",
+                                            "norm_epsilon=5e-06", "sinusoid_base=5000", "rotary.base=5000",
+                                            "rotary.low_frequency_factor=0.5", "rotary.high_frequency_factor=2",
+                                            "init_std=0.15"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Options, ModelGradient, testing::ValuesIn(kCases),

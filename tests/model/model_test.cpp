@@ -84,12 +84,22 @@ TEST(DropoutIds, AreHashesOfNamesAndUnique) {
   EXPECT_THROW(one.add("decoder.3.attention"), InternalError);
 }
 
+// What models have had since GPT-2.
+void set_later_blocks(TransformerConfig& c) {
+  c.norm_kind = NormKind::Rms, c.norm_placement = NormPlacement::Branch;
+  c.positions = Positions::Rotary, c.qk_norm = QkNorm::Width;
+  c.activation = Activation::Silu, c.gated = true;
+  c.bias = c.norm_bias = false, c.qkv_bias = true;
+}
+
 struct Built {
   Context context;
   Mesh mesh = Mesh::single();
   std::unique_ptr<Transformer> model;
-  Built(bool seq2seq, Precision precision, int threads = 1) : context({}, threads) {
-    model = make_model(context, mesh, test::small_spec(seq2seq));
+  Built(bool seq2seq, Precision precision, bool later, int threads = 1) : context({}, threads) {
+    ModelSpec spec = test::small_spec(seq2seq);
+    if (later) set_later_blocks(spec.config);
+    model = make_model(context, mesh, spec);
     model->allocate(precision, Purpose::Inference);
     model->parameters().initialise(5);
   }
@@ -157,12 +167,12 @@ std::vector<std::vector<float>> decode_all(Transformer& model, const ModelBatch&
   return logits;
 }
 
-class Decoding : public testing::TestWithParam<std::tuple<bool, Precision>> {};
+class Decoding : public testing::TestWithParam<std::tuple<bool, Precision, bool>> {};
 
 // Rows that are decoded together never change each other's bits.
 TEST_P(Decoding, RowsDoNotDependOnTheirNeighbours) {
-  const auto [seq2seq, precision] = GetParam();
-  Built built(seq2seq, precision, 2);
+  const auto [seq2seq, precision, later] = GetParam();
+  Built built(seq2seq, precision, later, 2);
   const ModelBatch batch = test::random_batch(built.context, built.model->vocabularies(), std::vector<int32_t>(37, 9));
   std::vector<int64_t> all(37);
   std::iota(all.begin(), all.end(), 0);
@@ -200,8 +210,8 @@ TEST(DecodingWide, RowsDoNotDependOnTheirNeighbours) {
 
 // Packs belong to the model: made once, however many caches and steps there are; a change of the weights drops them.
 TEST_P(Decoding, PacksEachWeightOnceUntilTheWeightsChange) {
-  const auto [seq2seq, precision] = GetParam();
-  Built built(seq2seq, precision);
+  const auto [seq2seq, precision, later] = GetParam();
+  Built built(seq2seq, precision, later);
   const ModelBatch batch = test::random_batch(built.context, built.model->vocabularies(), {9, 9});
   const auto packings = [&](int32_t piece) {
     built.context.ledger().clear();
@@ -238,8 +248,8 @@ TEST(PackedWeights, ARecordingForwardPassDropsThePacks) {
 
 // A model that decodes in a format also computes its loss with the weights of this format.
 TEST_P(Decoding, WeightsOfAFormatServeDecodingAndLossAlike) {
-  const auto [seq2seq, precision] = GetParam();
-  Built built(seq2seq, precision, 2);
+  const auto [seq2seq, precision, later] = GetParam();
+  Built built(seq2seq, precision, later, 2);
   const ModelBatch batch = test::random_batch(built.context, built.model->vocabularies(), std::vector<int32_t>(7, 9));
   const auto loss = [&] {
     Tape tape(built.context, Tape::Mode::Off);
@@ -261,8 +271,8 @@ TEST_P(Decoding, WeightsOfAFormatServeDecodingAndLossAlike) {
 
 // Decoding with the cache gives the logits of the whole forward pass.
 TEST_P(Decoding, EqualsTheFullForward) {
-  const auto [seq2seq, precision] = GetParam();
-  Built built(seq2seq, precision);
+  const auto [seq2seq, precision, later] = GetParam();
+  Built built(seq2seq, precision, later);
   const ModelBatch batch = test::random_batch(built.context, built.model->vocabularies(), {9, 9});
   const auto stepwise = decode_all(*built.model, batch, {0, 1}, 1);
   const auto pieces = decode_all(*built.model, batch, {0, 1}, 4);
@@ -286,9 +296,9 @@ TEST_P(Decoding, EqualsTheFullForward) {
 
 // A decoder whose sources are all empty attends to nothing.
 TEST_P(Decoding, SourcesWithoutATokenAreDecoded) {
-  const auto [seq2seq, precision] = GetParam();
+  const auto [seq2seq, precision, later] = GetParam();
   if (!seq2seq) return;
-  Built built(seq2seq, precision);
+  Built built(seq2seq, precision, later);
   const std::vector<int32_t> nothing, ends{0, 0, 0}, tokens{1, 2}, offsets{0, 1, 2};
   const auto cache =
       built.model->begin_decoding(pack_tokens(built.context, {.tokens = nothing, .offsets = ends}), 2, 2, 16);
@@ -298,8 +308,8 @@ TEST_P(Decoding, SourcesWithoutATokenAreDecoded) {
 
 // Rows that begin while others are under way give the logits of rows in a cache of their own.
 TEST_P(Decoding, RowsMayBeginWhileOthersContinue) {
-  const auto [seq2seq, precision] = GetParam();
-  Built built(seq2seq, precision);
+  const auto [seq2seq, precision, later] = GetParam();
+  Built built(seq2seq, precision, later);
   Transformer& model = *built.model;
   const auto source = [&](std::vector<int32_t> tokens, std::vector<int32_t> offsets) {
     return seq2seq ? pack_tokens(built.context, {.tokens = tokens, .offsets = offsets}) : Tokens();
@@ -329,8 +339,8 @@ TEST_P(Decoding, RowsMayBeginWhileOthersContinue) {
 }
 
 TEST_P(Decoding, ReorderedRowsContinueFromTheirParents) {
-  const auto [seq2seq, precision] = GetParam();
-  Built built(seq2seq, precision);
+  const auto [seq2seq, precision, later] = GetParam();
+  Built built(seq2seq, precision, later);
   const ModelBatch batch = test::random_batch(built.context, built.model->vocabularies(), {6, 6});
   const Tokens source = batch.source;
   const auto feed = [&](KeyValueCache& cache, std::vector<int32_t> tokens) {
@@ -360,10 +370,12 @@ TEST_P(Decoding, ReorderedRowsContinueFromTheirParents) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Decoding,
-                         testing::Combine(testing::Bool(), testing::Values(Precision::Fp32, Precision::Bf16)),
+                         testing::Combine(testing::Bool(), testing::Values(Precision::Fp32, Precision::Bf16),
+                                          testing::Bool()),
                          [](const auto& info) {
                            return std::string(std::get<0>(info.param) ? "Seq2Seq" : "Gpt") +
-                                  (std::get<1>(info.param) == Precision::Bf16 ? "Bf16" : "Fp32");
+                                  (std::get<1>(info.param) == Precision::Bf16 ? "Bf16" : "Fp32") +
+                                  (std::get<2>(info.param) ? "LaterBlocks" : "");
                          });
 
 // The costs of one forward and backward pass on a device, by operation.

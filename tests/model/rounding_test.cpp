@@ -9,6 +9,7 @@
 #include "kernels/ops/matmul.h"
 #include "kernels/ops/residual_norm.h"
 #include "model/layers/feed_forward.h"
+#include "model/layers/rotary_tables.h"
 #include "model/packed_weights.h"
 #include "parallel/local/in_process.h"
 #include "tests/model/fixture/model.h"
@@ -35,6 +36,7 @@ struct Rank {
   DropoutIds ids;
   TensorParallel shards;
   LoraSites lora{{}};
+  RotaryTables rotary;
   LayerScope scope;
   FeedForward ffn;
   Tensor x;
@@ -43,7 +45,7 @@ struct Rank {
   explicit Rank(Mesh& mesh)
       : registry(context, mesh),
         shards(mesh.tp(), false),
-        scope{registry, config, ids, shards, lora, 2},
+        scope{registry, config, ids, shards, lora, rotary, 2},
         ffn(scope, "ffn"),
         x(context.empty({kTokens, config.width}, DType::BF16)) {
     registry.allocate(Precision::Bf16, Purpose::Inference);
