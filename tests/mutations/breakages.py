@@ -40,7 +40,7 @@ import sys
 import time
 
 from drawn import OF_DEVICES, draw, moved, numbered
-from programs import on_the_device, whole
+from programs import broken, on_the_device, whole
 from record import keep_record, report
 
 FOLDERS = ("base/files.cpp", "base/files", "base/direct_file.cpp", "checkpoint", "parallel", "trainer")
@@ -129,9 +129,9 @@ def build(original, tree, breakages, tests):
 def first_failure(tree, regex, number):
     """The name of the first test of CTest that fails while the breakage is active, None if all pass."""
     done = subprocess.run(["ctest", "-R", regex, "--stop-on-failure", "--timeout", "120", "--no-tests=error"],
-                          cwd=tree / "build/cpu", env=dict(os.environ, WEFT_BREAK=str(number)), text=True,
+                          cwd=tree / "build/cpu", env=os.environ | broken(number), text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-    failed = re.search(r"^\s*\d+ - (\S+) \(", done.stdout.partition("tests FAILED:")[2], re.MULTILINE)
+    failed = re.search(r"^\s*\d+ - (\S+) .*\(", done.stdout.partition("tests FAILED:")[2], re.MULTILINE)
     if (done.returncode == 0) == bool(failed):
         sys.exit(f"ctest -R '{regex}' ended with {done.returncode}:\n{done.stdout}")
     return failed[1] if failed else None

@@ -10,6 +10,11 @@ import subprocess
 import tempfile
 
 
+def broken(number):
+    """What a test's environment says of the breakage that is active, on the host and in device code."""
+    return {"WEFT_BREAK": str(number), "WEFT_CUDA_DEVICE_ENVREG0": str(number)}
+
+
 @dataclasses.dataclass
 class Program:
     """A program of googletest. Without cases all of its tests are meant."""
@@ -35,9 +40,8 @@ class Program:
         but in a whole program the first use of a kernel could meet a communicator that waits, and loading waits for that."""
         with tempfile.TemporaryDirectory(dir=folder) as scratch, \
                 open(folder / f"test-{number}.log", "w", encoding="utf-8") as log:
-            environment = os.environ | self.environment | {
-                "WEFT_BREAK": str(number), "WEFT_CUDA_DEVICE_ENVREG0": str(number), "OMP_NUM_THREADS": "1",
-                "CUDA_MODULE_LOADING": "EAGER",
+            environment = os.environ | self.environment | broken(number) | {
+                "OMP_NUM_THREADS": "1", "CUDA_MODULE_LOADING": "EAGER",
                 "TMPDIR": scratch, "TEST_TMPDIR": scratch, "GTEST_FILTER": ":".join(cases or self.cases or ("*",))}
             program = subprocess.Popen([self.binary, "--gtest_brief=1", "--gtest_fail_fast"], cwd=self.binary.parent,
                                        env=environment, stdout=log, stderr=log, start_new_session=True)
