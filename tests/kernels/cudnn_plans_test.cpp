@@ -56,6 +56,7 @@ class CudnnPlans : public testing::TestWithParam<DescribedDevice> {
     const int64_t pairs = w.sequences * w.heads * tiles(w.queries) * tiles(w.keys);
     EXPECT_LE(workspace(w, false), size_t{64} << 10);
     EXPECT_LE(workspace(w, true), static_cast<size_t>(2 * pairs) + (size_t{1} << 20));
+    EXPECT_GE(workspace(w, true), static_cast<size_t>(2 * w.sequences * w.heads * w.queries * w.keys));
   }
 
   std::string refusal(AttentionWindows windows, bool backward) const {

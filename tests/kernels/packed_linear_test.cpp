@@ -151,7 +151,7 @@ TEST(PackedLinear, SmallWholeNumbersAreExact) {
 TEST(PackedLinear, NonFiniteValuesStayInTheirRow) {
   for (const WeightFormat format : {WeightFormat::F32, WeightFormat::Bf16, WeightFormat::Int8}) {
     for (const float bad : {std::numeric_limits<float>::infinity(), std::nanf("")}) {
-      for (const int64_t column : {3, 19}) {  // of the first 16 bytes of a row, and of the last ones
+      for (const int64_t column : {3, 5, 19}) {  // of the first 16 bytes of a row, of the next, and of the last ones
         OperationContext context;
         const Problem p(context, 8, 20, 70, DType::F32);
         p.weight.data<float>()[66 * 20 + column] = bad;
