@@ -21,10 +21,10 @@ import subprocess
 import sys
 import tempfile
 
-import numpy
 import peft
 import torch
 import transformers
+from stored_tensors import stored_tensors
 from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel
 
 CONTEXT, WINDOWS, STEPS, BOUND = 64, 8, 20, 1e-4
@@ -47,25 +47,6 @@ def weft(build, *words):
         sys.exit(f"weft {' '.join(map(str, words))}: {done.stderr}")
 
 
-def stored_tensor(checkpoint, name):
-    """A tensor of a checkpoint of one rank: the index of the file gives the place of its bytes."""
-    manifest = json.loads((checkpoint / "manifest.json").read_text())["weft_checkpoint"]
-    for file in manifest["files"]:
-        place = file["index"]
-        with open(checkpoint / file["name"], "rb") as stored:
-            stored.seek(place["offset"])
-            index = json.loads(stored.read(place["bytes"]))
-        for array in index["arrays"]:
-            at = array["offset"]
-            for tensor, begin, end in array["stretches"]:
-                box = index["tensors"][tensor]
-                if (array["buffer"], box["name"]) == ("master", name):
-                    values = numpy.fromfile(checkpoint / file["name"], numpy.float32, end - begin, offset=at)
-                    return torch.from_numpy(values.reshape(box["shape"]))
-                at += 4 * (end - begin)
-    sys.exit(f"{checkpoint} has no {name}")
-
-
 def our_losses(build, root, case, name):
     run = root / name.replace(" ", "-").replace(",", "")
     sets = [*case["sets"], f"schedule.learning_rate={case['rate']}"]
@@ -78,6 +59,7 @@ def our_losses(build, root, case, name):
 
 
 def adapted(model, initial):
+    weights = stored_tensors(initial)
     model = peft.get_peft_model(model, peft.LoraConfig(r=RANK, lora_alpha=ALPHA, lora_dropout=0, fan_in_fan_out=True,
                                                        target_modules=["c_attn", "c_proj", "c_fc"]))
     with torch.no_grad():
@@ -86,7 +68,7 @@ def adapted(model, initial):
                 continue
             layer = name.split("transformer.h.")[1].split(".")[0]
             ours = next(o for o, theirs in PRODUCTS.items() if f".{theirs}." in name)
-            parameter.copy_(stored_tensor(initial, f"decoder.{layer}.{ours}.lora_a"))
+            parameter.copy_(weights[f"decoder.{layer}.{ours}.lora_a"])
     return model
 
 
