@@ -155,7 +155,7 @@ TEST(Gpt2Import, ConfigurationsThatWeftCannotHaveAreRefusedByName) {
   expect_refusals({
       {field("model_type", "llama"), "model_type: \"llama\" cannot be represented"},
       {field("architectures", Json::array({"GPT2ForSequenceClassification"})), "architectures: "},
-      {field("activation_function", "silu"), "activation_function: \"silu\" cannot be represented"},
+      {field("activation_function", "quick_gelu"), "activation_function: \"quick_gelu\" cannot be represented"},
       {field("activation_function", 7), "activation_function: 7 cannot"},
       {field("scale_attn_weights", false), "scale_attn_weights: false cannot"},
       {field("scale_attn_by_inverse_layer_idx", true), "scale_attn_by_inverse_layer_idx: true cannot"},
