@@ -7,6 +7,9 @@ source "$(dirname "${BASH_SOURCE[0]}")/../support/shell.sh"
 # Open MPI refuses to run as root by default. One thread a rank: the tests compare bits, and share the machine with others.
 if ((EUID == 0)); then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
 export OMP_NUM_THREADS=1
+# By default all mpiruns of a user have one directory, which the last of them removes while another may be about to use it.
+export OMPI_MCA_orte_tmpdir_base=$outputs/sessions
+mkdir "$OMPI_MCA_orte_tmpdir_base"
 
 # on_ranks RANKS COMMAND...: more ranks than processors are allowed, and none is bound to one.
 on_ranks() { mpirun --oversubscribe --bind-to none -np "$1" "${@:2}"; }
