@@ -51,7 +51,8 @@ struct Problem {
 
 // Single rows, several rows, and rows across the blocks that a panel is multiplied with; one thread, several, and
 // more threads than panels.
-void expect_independent_rows(int64_t rows, int64_t in, int64_t out, const Kind& kind, std::vector<int64_t> counts) {
+void expect_independent_rows(int64_t rows, int64_t in, int64_t out, const Kind& kind,
+                             const std::vector<int64_t>& counts) {
   OperationContext one;
   const Problem p(one, rows, in, out, kind.dtype);
   const PackedWeight packed = pack_weight(one, p.weight, kind.format);
