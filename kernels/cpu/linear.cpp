@@ -3,9 +3,8 @@
 #include "kernels/cpu/column_sums.h"
 #include "kernels/cpu/convert.h"
 #include "kernels/cpu/cpu_backend.h"
-#include "kernels/cpu/math.h"
 #include "kernels/cpu/reduction.h"
-#include "kernels/cpu/rows/row_piece.h"
+#include "kernels/cpu/rows/activated_rows.h"
 
 namespace weft::cpu {
 namespace {
@@ -17,7 +16,7 @@ void activate_rows(const Activate& args, int threads) {
   const DropoutMask mask(args.dropout);
   const T* const pre = args.pre.device_data<T>();
   T* const y = args.y.device_data<T>();
-  const auto activate_row = [&]<Activation Act>(int64_t r) {
+  for_activated_rows(args.activation, args.y.rows(), columns, threads, [&]<Activation Act>(int64_t r) {
     RowPiece<A> piece;
     A* const values = piece.values();
     RowPiece<A>::for_each(columns, [&](int64_t c, int64_t n) {
@@ -26,11 +25,6 @@ void activate_rows(const Activate& args, int threads) {
       for (int64_t i = 0; i < n; ++i) values[i] = activated<Act>(element_cast<A>(from[i]));
       piece.drop(mask, r, c, n);
       for (int64_t i = 0; i < n; ++i) to[i] = element_cast<T>(values[i]);
-    });
-  };
-  with_activation(args.activation, [&]<Activation Act>() {
-    parallel_for(threads, args.y.rows(), row_grain(columns), [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) activate_row.template operator()<Act>(r);
     });
   });
 }

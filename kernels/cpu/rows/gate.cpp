@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/parallel_for.h"
 #include "kernels/cpu/cpu_backend.h"
-#include "kernels/cpu/math.h"
-#include "kernels/cpu/rows/row_piece.h"
+#include "kernels/cpu/rows/activated_rows.h"
 #include "kernels/ops/activation.h"
 
 namespace weft::cpu {
@@ -39,16 +37,6 @@ void gate_gradient_row(const DropoutMask& mask, int64_t row, int64_t columns, co
   });
 }
 
-// Calls row.template operator()<Act>(r) for all rows of `columns` elements.
-template <class Row>
-void for_rows(Activation activation, int64_t rows, int64_t columns, int threads, Row&& row) {
-  with_activation(activation, [&]<Activation Act>() {
-    parallel_for(threads, rows, row_grain(columns), [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) row.template operator()<Act>(r);
-    });
-  });
-}
-
 }  // namespace
 
 template <>
@@ -58,7 +46,7 @@ void CpuBackend::run(const GateForward& args) {
   with_float_type(args.y.dtype(), [&]<class T>() {
     const T* const pre = args.pre.device_data<T>();
     T* const y = args.y.device_data<T>();
-    for_rows(args.activation, args.y.rows(), columns, threads_, [&]<Activation Act>(int64_t r) {
+    for_activated_rows(args.activation, args.y.rows(), columns, threads_, [&]<Activation Act>(int64_t r) {
       gate_row<Act>(mask, r, columns, pre + r * 2 * columns, y + r * columns);
     });
   });
@@ -71,7 +59,7 @@ void CpuBackend::run(const GateBackward& args) {
   with_float_type(args.dy.dtype(), [&]<class T>() {
     const T *const dy = args.dy.device_data<T>(), *const pre = args.pre.device_data<T>();
     T* const dpre = args.dpre.device_data<T>();
-    for_rows(args.activation, args.dy.rows(), columns, threads_, [&]<Activation Act>(int64_t r) {
+    for_activated_rows(args.activation, args.dy.rows(), columns, threads_, [&]<Activation Act>(int64_t r) {
       const int64_t at = r * 2 * columns;
       gate_gradient_row<Act>(mask, r, columns, dy + r * columns, pre + at, dpre + at);
     });

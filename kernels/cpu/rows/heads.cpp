@@ -4,17 +4,15 @@
 #include <algorithm>
 
 #include "base/parallel_for.h"
-#include "kernels/cpu/convert.h"
 #include "kernels/cpu/cpu_backend.h"
+#include "kernels/cpu/rows/row_piece.h"
+#include "kernels/cpu/rows/row_sum.h"
 #include "kernels/cpu/rows/run_sums.h"
-#include "kernels/cpu/vec.h"
 #include "kernels/formulas/heads.h"
 #include "kernels/formulas/norm.h"
 
 namespace weft::cpu {
 namespace {
-
-constexpr int64_t kRowGrain = 8;
 
 // Queries, or keys: the heads that share a norm.
 enum class Kind : uint8_t { Query, Key };
@@ -29,6 +27,12 @@ void for_heads(const HeadRow& row, Body&& body) {
       body(Kind::Key, group * row.keys + k, first + (row.queries + k) * row.head_dim);
     }
   }
+}
+
+template <class T>
+void copy_values(const HeadRow& row, const T* x, T* y) {
+  const int64_t columns = row.of_group() * row.head_dim, first = (row.queries + row.keys) * row.head_dim;
+  for (int64_t at = first; at < row.columns(); at += columns) std::copy_n(x + at, columns - first, y + at);
 }
 
 // The tables' part of one row.
@@ -67,15 +71,9 @@ void narrow(const Accumulator<T>* from, int64_t n, T* to) {
   for (int64_t i = 0; i < n; ++i) to[i] = element_cast<T>(from[i]);
 }
 
-// sum of x y, in vectors and a tail: all heads of a width have one order.
 template <class A>
 A dot(const A* x, const A* y, int64_t n) {
-  Vec<A> sum = {};
-  int64_t i = 0;
-  for (; i + kVecLanes<A> <= n; i += kVecLanes<A>) sum += load(x + i) * load(y + i);
-  A total = sum_of<A>(sum);
-  for (; i < n; ++i) total += x[i] * y[i];
-  return total;
+  return row_sum(x, y, n, [](auto a, auto b) { return a * b; });
 }
 
 // What the norm multiplies a head of one row by.
@@ -126,7 +124,7 @@ void forward_row(const HeadsForward& args, int64_t r) {
   const Turn<A> turn(args.rotary, r, dim);
   const Scale<T> scale(args.norm, r, dim);
   HeadPiece<A> head;
-  if (normed) std::copy_n(x, columns, y);
+  if (normed) copy_values(args.row, x, y);
   for_heads(args.row, [&](Kind kind, int64_t number, int64_t first) {
     widen(x + first, dim, head.values);
     if (normed) {
@@ -227,7 +225,7 @@ void heads_backward(const HeadsBackward& args, const HeadsBackwardScratch<Accumu
 // sums[r][kind] = the sum of of_head(r, kind, ...) over the heads of a kind.
 template <class A, class OfHead>
 void sum_heads(const HeadRow& row, const Tensor& sums, int threads, OfHead&& of_head) {
-  parallel_for(threads, sums.rows(), kRowGrain, [&](int64_t begin, int64_t end) {
+  parallel_for(threads, sums.rows(), row_grain(row.columns()), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       A* const to = sums.device_data<A>() + 2 * r;
       to[0] = to[1] = 0;
@@ -243,7 +241,7 @@ void sum_heads(const HeadRow& row, const Tensor& sums, int threads, OfHead&& of_
 template <>
 void CpuBackend::run(const HeadsForward& args) {
   with_float_type(args.x.dtype(), [&]<class T>() {
-    parallel_for(threads_, args.x.rows(), kRowGrain, [&](int64_t begin, int64_t end) {
+    parallel_for(threads_, args.x.rows(), row_grain(args.row.columns()), [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) forward_row<T>(args, r);
     });
   });
