@@ -111,14 +111,13 @@ __global__ void __launch_bounds__(kHeadThreads)
   const HeadPlace place = place_of(args, min(head, heads - 1), of_group);
   const int64_t begin = int64_t{blockIdx.x} * run_rows, end = min(begin + run_rows, args.rows);
   HeadPart<T, N, K> sum(args, lane, lanes);
-  sum.load(x, false);
+  sum.clear();
   for (int64_t row = begin; row < end; ++row) {
     const bool here = head < heads;
     const int64_t at = row * columns + place.first;
     HeadGradient<T, N, K> gradient(args, place, d + at, x + at, row, here, lane, lanes);
     const float count = place.kind == HeadKind::Query ? args.query_count : args.key_count;
-    float along = gradient.g.dot(gradient.n);
-    if (args.wide) along = args.products[2 * row + static_cast<int>(place.kind)];
+    const float along = args.wide ? args.products[2 * row + static_cast<int>(place.kind)] : gradient.g.dot(gradient.n);
     HeadPart<T, N, K> dx = gradient.g;
     HeadPart<T, N, K>::each([&](int which, int k) {
 #pragma unroll

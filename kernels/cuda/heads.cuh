@@ -3,6 +3,7 @@
 #include "kernels/cuda/attention/rows.h"
 #include "kernels/cuda/pieces.cuh"
 #include "kernels/cuda/runtime/types.h"
+#include "kernels/cuda/tuning.h"
 #include "kernels/formulas/heads.h"
 #include "kernels/formulas/norm.h"
 #include "kernels/ops/heads.h"
@@ -11,7 +12,7 @@
 // the same places of its second half, so that it has both elements of every pair it turns, whichever form pairs have.
 namespace weft::cuda {
 
-constexpr int kHeadThreads = 256;
+using tuning::kHeadThreads;
 enum class HeadKind : int { Query, Key, Value };
 
 // The arguments that all operations on heads share, as kernels take them.
@@ -91,11 +92,16 @@ class HeadPart {
   // Whether the lane has elements of this piece.
   __device__ bool has(int which, int k) const { return (lane_ + k * lanes_) * N < half_ && column(which, k, 0) < dim_; }
 
-  // Reads a head that begins at `from`, or zeros.
-  __device__ void load(const T* from, bool here) {
+  __device__ void clear() {
     each([&](int which, int k) {
 #pragma unroll
       for (int i = 0; i < N; ++i) v[which][k][i] = 0;
+    });
+  }
+  // Reads a head that begins at `from`, or zeros.
+  __device__ void load(const T* from, bool here) {
+    clear();
+    each([&](int which, int k) {
       if (here && has(which, k)) load_some(from + column(which, k, 0), v[which][k]);
     });
   }
@@ -206,11 +212,15 @@ class HeadPart {
   bool interleaved_;
 };
 
-// 1 / sqrt(mean(x^2) + epsilon) of the head `x` of a row.
+// 1 / sqrt(mean(x^2) + epsilon) of the head `x` of a row; of no use for values.
 template <class T, class Part>
 __device__ float rstd_of(const HeadArgs<T>& args, HeadKind kind, int64_t row, bool here, const Part& x) {
-  float sum = x.dot(x);
-  if (args.wide && kind != HeadKind::Value) sum = here ? args.squares[2 * row + static_cast<int>(kind)] : 1.0f;
+  float sum = 1;
+  if (!args.wide) {
+    sum = x.dot(x);
+  } else if (here && kind != HeadKind::Value) {
+    sum = args.squares[2 * row + static_cast<int>(kind)];
+  }
   return formulas::inverse_deviation(sum / (kind == HeadKind::Query ? args.query_count : args.key_count), args.epsilon);
 }
 

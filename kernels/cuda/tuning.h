@@ -26,6 +26,9 @@ constexpr int kNormBackwardThreads = kRowThreads;
 // with two blocks each), at least 16 rows in each, so that their sums are few beside the rows. Order.
 constexpr int64_t kNormRuns = 256, kNormRunRows = 16;
 
+// Queries and keys before attention: threads of a block, of which a few neighbours share a head.
+constexpr int kHeadThreads = 256;
+
 // Column sums: chunks of rows, about one for each multiprocessor; at least 64 rows in each, so that their sums in f32
 // are 3 % of the chunk in bf16. A block's 8 warps take the rows of a chunk in turn. Order.
 constexpr int64_t kMostRowChunks = 128, kLeastChunkRows = 64;

@@ -23,6 +23,11 @@ void check_row(const Checks& check, const char* name, const Tensor& x, const Hea
   check.matrix(name, x, x.rows(), row.columns(), x.dtype());
 }
 
+// Requires a tensor of a norm to be like the rows: its result, or what it read.
+void check_like(const Checks& check, const char* name, const Tensor& x, const Heads& h) {
+  check.matrix(name, x, h.rows.rows(), h.rows.columns(), h.dtype());
+}
+
 // `heads`: of this kind in a row.
 void check_gamma(const Checks& check, const char* name, const Tensor& gamma, int64_t heads, const Heads& h) {
   if (!gamma) return;
@@ -30,7 +35,8 @@ void check_gamma(const Checks& check, const char* name, const Tensor& gamma, int
   check.vector(name, gamma, h.norm.scope == QkNorm::Width ? heads * h.row.head_dim : h.row.head_dim, h.dtype());
 }
 
-void check_heads(const Checks& check, const Heads& h) {
+void check_heads(const Checks& check, const char* name, const Heads& h) {
+  check_row(check, name, h.rows, h.row);
   check.that(h.row.head_dim <= kMostHeadColumns, "heads of {} columns", h.row.head_dim);
   if (h.norm.scope != QkNorm::None) {
     check_gamma(check, "query_gamma", h.norm.query_gamma, h.row.groups * h.row.queries, h);
@@ -70,13 +76,12 @@ double turned(const Heads& h) { return static_cast<double>(h.rows.elements()) * 
 
 void heads_forward(Context& context, const HeadsForward& args) {
   const Checks check(context, "heads_forward");
-  check_row(check, "x", args.x, args.row);
   const Heads h{args.x, args.row, args.norm, args.rotary};
-  check_heads(check, h);
+  check_heads(check, "x", h);
   const bool normed = args.norm.scope != QkNorm::None;
   check.that(normed || args.rotary.cosines, "neither a norm nor a rotation");
   check.that(normed || !args.y, "y {} without a norm, where x is rotated in place", args.y);
-  if (normed) check.matrix("y", args.y, args.x.rows(), args.x.columns(), args.x.dtype());
+  if (normed) check_like(check, "y", args.y, h);
   const double moved = 2 * bytes_of({args.x}) * (normed ? 1 : share(args.row));
   const double flops = turned(h) * ((normed ? 4 : 0) + (args.rotary.cosines ? 3 : 0));
   dispatch(context,
@@ -97,14 +102,12 @@ void head_squares(Context& context, const HeadSquares& args) {
 
 void heads_backward(Context& context, const HeadsBackward& args) {
   const Checks check(context, "heads_backward");
-  check_row(check, "d", args.d, args.row);
   const Heads h{args.d, args.row, args.norm, args.rotary};
-  check_heads(check, h);
-  const int64_t rows = args.d.rows();
+  check_heads(check, "d", h);
   const bool normed = args.norm.scope != QkNorm::None;
   check.that(normed || args.rotary.cosines, "neither a norm nor a rotation");
-  if (normed) check.matrix("x", args.x, rows, args.d.columns(), args.d.dtype());
-  if (args.norm.scope == QkNorm::Width) check.matrix("products", args.products, rows, 2, h.acc_dtype());
+  if (normed) check_like(check, "x", args.x, h);
+  if (args.norm.scope == QkNorm::Width) check.matrix("products", args.products, args.d.rows(), 2, h.acc_dtype());
   check_gradient(check, "dquery_gamma", args.dquery_gamma, args.norm.query_gamma, h);
   check_gradient(check, "dkey_gamma", args.dkey_gamma, args.norm.key_gamma, h);
   const double bytes = (2 * bytes_of({args.d}) + bytes_of({args.x})) * share(args.row);
@@ -117,11 +120,10 @@ void heads_backward(Context& context, const HeadsBackward& args) {
 
 void head_products(Context& context, const HeadProducts& args) {
   const Checks check(context, "head_products");
-  check_row(check, "dy", args.dy, args.row);
   const Heads h{args.dy, args.row, args.norm, args.rotary};
-  check_heads(check, h);
+  check_heads(check, "dy", h);
   check.that(args.norm.scope == QkNorm::Width, "products of heads that are normed one by one");
-  check.matrix("x", args.x, args.dy.rows(), args.dy.columns(), args.dy.dtype());
+  check_like(check, "x", args.x, h);
   check.matrix("sums", args.sums, args.dy.rows(), 2, h.acc_dtype());
   dispatch(context,
            {"head_products", OperationKind::Memory, 6 * turned(h),
