@@ -6,7 +6,7 @@
 #include "base/enum_table.h"
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/embed.h"
-#include "kernels/transfer.h"
+#include "model/layers/constant_table.h"
 
 namespace weft {
 namespace {
@@ -57,9 +57,7 @@ void Embedding::prepare(Context& context, DType compute) {
   if (kPositionTable[config_.positions] != PositionTable::Constant) return;
   const std::vector<float> values =
       sinusoids(config_.max_length, config_.width, config_.sinusoid_form, config_.sinusoid_base);
-  const Tensor exact = to_device(context, std::span<const float>(values)).view({config_.max_length, config_.width});
-  sinusoids_ = compute == DType::F32 ? exact : context.empty(exact.shape(), compute);
-  if (compute != DType::F32) convert(context, exact, sinusoids_);
+  sinusoids_ = constant_table(context, values, {config_.max_length, config_.width}, compute);
 }
 
 Var Embedding::operator()(ForwardContext& forward, const Tokens& tokens) const {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/layers/rotary_tables.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <span>
 
-#include "kernels/ops/elementwise.h"
-#include "kernels/transfer.h"
+#include "model/layers/constant_table.h"
 
 namespace weft {
 namespace {
@@ -29,13 +28,6 @@ double scaled(const RotaryConfig& c, double angle) {
       return llama3_angle(c, angle);
   }
   throw InternalError("no such scaling");
-}
-
-Tensor table(Context& context, const std::vector<float>& values, int64_t columns, DType dtype) {
-  const Tensor exact = to_device(context, std::span<const float>(values));
-  const Tensor given = dtype == DType::F32 ? exact : context.empty(exact.shape(), dtype);
-  if (dtype != DType::F32) convert(context, exact, given);
-  return given.view({given.elements() / columns, columns});
 }
 
 }  // namespace
@@ -61,9 +53,9 @@ void RotaryTables::prepare(Context& context, const TransformerConfig& config, DT
       sines.push_back(static_cast<float>(std::sin(static_cast<double>(t) * angle)));
     }
   }
-  const auto columns = static_cast<int64_t>(angles.size());
-  cosines_ = table(context, cosines, columns, accumulator_of(compute));
-  sines_ = table(context, sines, columns, accumulator_of(compute));
+  const Shape shape{config.max_length, static_cast<int64_t>(angles.size())};
+  cosines_ = constant_table(context, cosines, shape, accumulator_of(compute));
+  sines_ = constant_table(context, sines, shape, accumulator_of(compute));
   form_ = config.rotary.form;
 }
 

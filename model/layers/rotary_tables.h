@@ -17,7 +17,6 @@ class RotaryTables {
   void prepare(Context& context, const TransformerConfig& config, DType compute);
   // The rotation of rows at these positions, i32[rows].
   Rotary at(const Tensor& row_positions) const;
-  bool empty() const { return !cosines_; }
   int64_t positions() const { return cosines_.rows(); }
 
  private:
