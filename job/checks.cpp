@@ -164,7 +164,7 @@ void check_model(const JobConfig& job, Problems& problems) {
       "model.head_dim: rotary positions turn pairs of features, and {} is odd; use an even number, or other "
       "model.positions",
       model.derived_head_dim());
-  problems.add_if((rotary || model.norms_heads()) && model.derived_head_dim() > kMostHeadColumns,
+  problems.add_if((rotary || model.derived_qk_norm() != QkNorm::None) && model.derived_head_dim() > kMostHeadColumns,
                   "model.head_dim: rotary positions, model.qk_norm and cosine scores take heads of up to {} features, "
                   "not {}",
                   kMostHeadColumns, model.derived_head_dim());

@@ -109,7 +109,8 @@ struct TransformerConfig {
   InitScheme init = InitScheme::Gpt2;
   double init_std = 0.02;
 
-  bool norms_heads() const { return qk_norm != QkNorm::None || attention_score == AttentionScore::Cosine; }
+  // What is normed before attention: a cosine needs the lengths of queries and keys.
+  QkNorm derived_qk_norm() const { return attention_score == AttentionScore::Cosine ? QkNorm::Head : qk_norm; }
   // Whether vectors of positions are added to those of tokens.
   bool adds_positions() const { return positions == Positions::Learned || positions == Positions::Sinusoidal; }
   int64_t derived_kv_heads() const { return kv_heads > 0 ? kv_heads : heads; }

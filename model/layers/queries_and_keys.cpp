@@ -11,10 +11,6 @@ namespace {
 // Cosine scores norm each head too; nothing is added that would move a cosine.
 constexpr double kCosineEpsilon = 1e-12;
 
-QkNorm norm_scope(const TransformerConfig& c) {
-  return c.attention_score == AttentionScore::Cosine ? QkNorm::Head : c.qk_norm;
-}
-
 // The gains of the queries or of the keys: of a head, shared by all of them, or of all of the whole model's heads.
 const Parameter* gains(LayerScope& scope, const std::string& name, int64_t heads_of_group) {
   const TransformerConfig& c = scope.config;
@@ -47,7 +43,7 @@ double score_scale(const TransformerConfig& c) {
 
 QueriesAndKeys::QueriesAndKeys(LayerScope& scope, const std::string& name, const HeadRow& row, bool rotates)
     : row_(row),
-      norm_(norm_scope(scope.config)),
+      norm_(scope.config.derived_qk_norm()),
       epsilon_(scope.config.attention_score == AttentionScore::Cosine ? kCosineEpsilon : scope.config.norm_epsilon),
       shards_(scope.shards),
       rotary_(rotates && scope.config.positions == Positions::Rotary ? &scope.rotary : nullptr) {
