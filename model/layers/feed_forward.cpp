@@ -24,52 +24,10 @@ Linear::Options up_options(const LayerScope& scope, const std::string& name) {
 struct FeedForward::Saved {
   Var x, y;
   Tensor pre, hidden;  // before and after activation (or gate) and dropout
-  Activation activation = Activation::None;
-  bool gated = false;
   Dropout dropout;
   Linear::Use up, down;
   Lora::Use up_lora, down_lora;
-
-  void backward(const Tape& tape) const;
-
- private:
-  Tensor pre_gradient(Context& context) const;
 };
-
-// The gradient of `pre`. The backward of the second product makes it in one operation unless there is a gate.
-Tensor FeedForward::Saved::pre_gradient(Context& context) const {
-  const Tensor dhidden = context.empty(hidden.shape(), hidden.dtype());
-  // The adapter adds its part of the gradient of `hidden` first: the product then turns that into the gradient of
-  // `pre`.
-  down_lora.backward(context, y->gradient, {dhidden, Accumulate::Overwrite});
-  LinearBackward back{.dy = y->gradient,
-                      .x = hidden,
-                      .weight = down.weight.value(),
-                      .dx = {dhidden, down_lora.lora ? Accumulate::Add : Accumulate::Overwrite},
-                      .dweight = down.weight.gradient(),
-                      .dbias = down.bias.gradient()};
-  if (!gated) {
-    back.input_activation = activation, back.input_pre = pre, back.input_dropout = dropout;
-    back.input_dbias = up.bias.gradient();
-  }
-  linear_backward(context, back);
-  if (!gated) return dhidden;
-  gate_backward(context, {.dy = dhidden, .pre = pre, .activation = activation, .dropout = dropout, .dpre = pre});
-  return pre;
-}
-
-void FeedForward::Saved::backward(const Tape& tape) const {
-  Context& context = tape.context();
-  const Tensor dpre = pre_gradient(context);
-  const Gradient dx = tape.gradient(x);
-  linear_backward(context, {.dy = dpre,
-                            .x = x->value,
-                            .weight = up.weight.value(),
-                            .dx = dx,
-                            .dweight = up.weight.gradient(),
-                            .dbias = gated ? up.bias.gradient() : Gradient{}});
-  up_lora.backward(context, dpre, {dx.tensor, Accumulate::Add});
-}
 
 FeedForward::FeedForward(LayerScope& scope, const std::string& name)
     : Branch(scope, name),
@@ -116,20 +74,51 @@ void FeedForward::make_hidden(ForwardContext& forward, Saved& s, const Tokens& t
   }
 }
 
+// The gradient of `pre`. The backward of the second product makes it in one operation unless there is a gate.
+Tensor FeedForward::pre_gradient(Context& context, const Saved& s) const {
+  const Tensor dhidden = context.empty(s.hidden.shape(), s.hidden.dtype());
+  // The adapter adds its part of the gradient of `hidden` first: the product then turns that into the gradient of
+  // `pre`.
+  s.down_lora.backward(context, s.y->gradient, {dhidden, Accumulate::Overwrite});
+  LinearBackward back{.dy = s.y->gradient,
+                      .x = s.hidden,
+                      .weight = s.down.weight.value(),
+                      .dx = {dhidden, s.down_lora.lora ? Accumulate::Add : Accumulate::Overwrite},
+                      .dweight = s.down.weight.gradient(),
+                      .dbias = s.down.bias.gradient()};
+  if (!gated_) {
+    back.input_activation = activation_, back.input_pre = s.pre, back.input_dropout = s.dropout;
+    back.input_dbias = s.up.bias.gradient();
+  }
+  linear_backward(context, back);
+  if (!gated_) return dhidden;
+  gate_backward(context, {.dy = dhidden, .pre = s.pre, .activation = activation_, .dropout = s.dropout, .dpre = s.pre});
+  return s.pre;
+}
+
+void FeedForward::backward(const Tape& tape, const Saved& s) const {
+  Context& context = tape.context();
+  const Tensor dpre = pre_gradient(context, s);
+  const Gradient dx = tape.gradient(s.x);
+  linear_backward(context, {.dy = dpre,
+                            .x = s.x->value,
+                            .weight = s.up.weight.value(),
+                            .dx = dx,
+                            .dweight = s.up.weight.gradient(),
+                            .dbias = gated_ ? s.up.bias.gradient() : Gradient{}});
+  s.up_lora.backward(context, dpre, {dx.tensor, Accumulate::Add});
+}
+
 Var FeedForward::operator()(ForwardContext& forward, const Var& input, const Tokens& tokens) const {
   Tape& tape = forward.tape;
-  Saved s{.x = up_.input(forward, input, tokens),
-          .activation = activation_,
-          .gated = gated_,
-          .up = up_.use(tape),
-          .down = down_.use(tape)};
+  Saved s{.x = up_.input(forward, input, tokens), .up = up_.use(tape), .down = down_.use(tape)};
   make_hidden(forward, s, tokens);
   s.y = down_.result(tape, s.hidden);
   linear_of_pass(forward,
                  {.x = s.hidden, .weight = s.down.weight.value(), .bias = s.down.bias.value(), .y = s.y->value});
   s.down_lora = down_.adapt(forward, s.hidden, tokens, s.y->value);
   const Var y = s.y;
-  tape.push([&tape, s = std::move(s)] { s.backward(tape); });
+  tape.push([this, &tape, s = std::move(s)] { backward(tape, s); });
   return down_.output(forward, y, tokens);
 }
 

@@ -19,6 +19,8 @@ class FeedForward : public Branch {
  private:
   struct Saved;
   void make_hidden(ForwardContext& forward, Saved& s, const Tokens& tokens) const;
+  Tensor pre_gradient(Context& context, const Saved& s) const;
+  void backward(const Tape& tape, const Saved& s) const;
 
   Linear up_, down_;
   const TensorParallel& shards_;

@@ -17,18 +17,6 @@ AxisSet partial_over(const LayerScope& scope, NormInput norm_input) {
   return norm_input == NormInput::Memory ? scope.shards.product_axes() : scope.shards.sequence_axes();
 }
 
-}  // namespace
-
-NormInput Branch::norm_input(const TransformerConfig& config) { return kNormInput[config.norm_placement]; }
-
-Branch::Branch(LayerScope& scope, const std::string& name, NormInput norm_input)
-    : norm_(scope, name + "_norm", partial_over(scope, norm_input)),
-      norm_input_(norm_input),
-      dropout_(scope.config.dropout.residual),
-      dropout_id_(scope.dropout_id(name + ".residual")) {}
-
-namespace {
-
 // The inputs of one residual_norm's backward.
 struct SavedResidual {
   Var x, residual, sum, normed;  // residual, normed: null if there is no sum, no norm
@@ -77,7 +65,8 @@ void backward(Tape& tape, const SavedResidual& s) {
 struct SumAndNorm {
   Var sum, normed;
 };
-SumAndNorm run(ForwardContext& forward, SavedResidual s, const Parameter* bias, const Norm* norm, DType dtype) {
+SumAndNorm sum_and_norm(ForwardContext& forward, SavedResidual s, const Parameter* bias, const Norm* norm,
+                        DType dtype) {
   Tape& tape = forward.tape;
   Context& context = tape.context();
   const Shape shape = s.x->value.shape();
@@ -115,6 +104,14 @@ SumAndNorm run(ForwardContext& forward, SavedResidual s, const Parameter* bias, 
 
 }  // namespace
 
+NormInput Branch::norm_input(const TransformerConfig& config) { return kNormInput[config.norm_placement]; }
+
+Branch::Branch(LayerScope& scope, const std::string& name, NormInput norm_input)
+    : norm_(scope, name + "_norm", partial_over(scope, norm_input)),
+      norm_input_(norm_input),
+      dropout_(scope.config.dropout.residual),
+      dropout_id_(scope.dropout_id(name + ".residual")) {}
+
 Var Residual::branch_input(ForwardContext& forward, const Branch& branch, const Tokens& tokens) {
   return branch.norm_input_ == NormInput::Stream ? normed(forward, branch.norm_, tokens) : value(forward, tokens);
 }
@@ -123,7 +120,7 @@ Var Residual::branch_input(ForwardContext& forward, const Branch& branch, const 
 void Residual::add(ForwardContext& forward, const Branch& branch, Var output, const Parameter* bias,
                    const Tokens& tokens) {
   if (branch.norm_input_ == NormInput::Output) {
-    output = run(forward, {.x = std::move(output)}, bias, &branch.norm_, dtype()).normed;
+    output = sum_and_norm(forward, {.x = std::move(output)}, bias, &branch.norm_, dtype()).normed;
     bias = nullptr;
   }
   pending_ = std::move(output);
@@ -164,7 +161,7 @@ void Residual::segment(ForwardContext& forward, const Var& memory, const Body& b
 Var Residual::join(ForwardContext& forward, const Tokens& tokens, const Norm* norm) {
   SavedResidual s{.x = pending_ ? pending_ : value_, .residual = pending_ ? value_ : nullptr};
   if (pending_) s.dropout = forward.dropout(dropout_, dropout_id_, tokens->residual.ids);
-  const auto [sum, normed] = run(forward, std::move(s), pending_ ? bias_ : nullptr, norm, dtype());
+  const auto [sum, normed] = sum_and_norm(forward, std::move(s), pending_ ? bias_ : nullptr, norm, dtype());
   value_ = sum;
   pending_ = nullptr;
   return normed;
