@@ -84,21 +84,16 @@ TEST(DropoutIds, AreHashesOfNamesAndUnique) {
   EXPECT_THROW(one.add("decoder.3.attention"), InternalError);
 }
 
-// What models have had since GPT-2.
-void set_later_blocks(TransformerConfig& c) {
-  c.norm_kind = NormKind::Rms, c.norm_placement = NormPlacement::Branch;
-  c.positions = Positions::Rotary, c.qk_norm = QkNorm::Width;
-  c.activation = Activation::Silu, c.gated = true;
-  c.bias = c.norm_bias = false, c.qkv_bias = true;
-}
-
 struct Built {
   Context context;
   Mesh mesh = Mesh::single();
   std::unique_ptr<Transformer> model;
   Built(bool seq2seq, Precision precision, bool later, int threads = 1) : context({}, threads) {
     ModelSpec spec = test::small_spec(seq2seq);
-    if (later) set_later_blocks(spec.config);
+    if (later) {
+      set_blocks(Blocks::Olmo2, spec.config);
+      spec.config.qkv_bias = true;
+    }
     model = make_model(context, mesh, spec);
     model->allocate(precision, Purpose::Inference);
     model->parameters().initialise(5);
@@ -264,7 +259,8 @@ TEST_P(Decoding, WeightsOfAFormatServeDecodingAndLossAlike) {
   const auto together = decode_all(*built.model, batch, {0, 1, 2, 3, 4, 5, 6}, 9);
   EXPECT_EQ(decode_all(*built.model, batch, {4}, 9)[0], together[4]);
   EXPECT_NE(together[0], expected[0]);
-  for (size_t i = 0; i < expected[0].size(); ++i) EXPECT_NEAR(together[0][i], expected[0][i], 0.1);
+  const double bound = later ? 0.3 : 0.1;  // norms of branches enlarge small branches, and what was rounded in them
+  for (size_t i = 0; i < expected[0].size(); ++i) EXPECT_NEAR(together[0][i], expected[0][i], bound);
   EXPECT_NE(loss(), own);
   EXPECT_NEAR(loss(), own, 0.01 * own);
 }
