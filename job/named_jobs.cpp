@@ -19,6 +19,18 @@ BenchJob gpt2(const char* size, int64_t layers, int64_t width, int64_t heads) {
   return out;
 }
 
+// The model of configs/llama/SIZE.yaml (a test compares them): Llama's blocks, in the steps of gpt2() above.
+BenchJob llama(const char* size, int64_t layers, int64_t width, int64_t heads) {
+  BenchJob out = gpt2(size, layers, width, heads);
+  out.name = fmt::format("llama-{}", size);
+  out.meaning = fmt::format("Llama's blocks, {} of width {}, 4 windows of 1,024 tokens a step", layers, width);
+  TransformerConfig& model = out.job.model;
+  model.norm_kind = NormKind::Rms, model.norm_bias = model.bias = false;
+  model.positions = Positions::Rotary, model.rotary.base = 500000;
+  model.activation = Activation::Silu, model.gated = true;
+  return out;
+}
+
 // nanoGPT's character model for CPUs: 12 windows of 64 characters a step.
 BenchJob characters() {
   BenchJob out{.name = "char",
@@ -85,6 +97,8 @@ std::vector<BenchJob> make_jobs() {
                                 gpt2("350m", 24, 1024, 16),
                                 gpt2("774m", 36, 1280, 20),
                                 gpt2("1558m", 48, 1600, 25),
+                                llama("124m", 12, 768, 12),
+                                llama("350m", 24, 1024, 16),
                                 characters(),
                                 transformer_tiny(),
                                 transformer_base()};

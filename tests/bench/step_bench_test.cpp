@@ -234,15 +234,19 @@ TEST(BenchJobs, NamedModelsAreWholeJobs) {
     find_bench_job("gpt5");
     ADD_FAILURE();
   } catch (const ConfigError& error) {
-    EXPECT_NE(error.hint().find("gpt2-124m, gpt2-350m, gpt2-774m, gpt2-1558m, char, transformer-tiny"),
+    EXPECT_NE(error.hint().find(
+                  "gpt2-124m, gpt2-350m, gpt2-774m, gpt2-1558m, llama-124m, llama-350m, char, transformer-tiny"),
               std::string::npos);
   }
 }
 
 // The numbers of parameters that the models are known by.
 TEST(BenchJobs, NamedModelsHaveTheKnownParameters) {
-  for (const auto& [name, parameters] : std::vector<std::pair<std::string, int64_t>>{
-           {"gpt2-124m", 124'439'808}, {"gpt2-1558m", 1'557'611'200}, {"char", 804'096}}) {
+  for (const auto& [name, parameters] : std::vector<std::pair<std::string, int64_t>>{{"gpt2-124m", 124'439'808},
+                                                                                     {"gpt2-1558m", 1'557'611'200},
+                                                                                     {"llama-124m", 123'551'232},
+                                                                                     {"llama-350m", 359'794'688},
+                                                                                     {"char", 804'096}}) {
     const BenchJob& bench = find_bench_job(name);
     Context context({DeviceKind::Meta});
     Mesh mesh = Mesh::single();

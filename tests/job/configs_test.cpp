@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <random>
+#include <sstream>
 
 #include "base/config/writer.h"
 #include "base/error.h"
@@ -54,12 +55,50 @@ TEST(Configs, EveryFileLoadsAndPassesItsChecks) {
       ADD_FAILURE() << file << "\n" << error.what();
     }
   }
-  EXPECT_EQ(jobs, 33);
+  EXPECT_EQ(jobs, 40);
 }
 
 TEST(Configs, TheNamedTransformerTinyIsThatOfItsRecipe) {
   const TransformerConfig recipe = shipped("translation/multi30k-en-de-tiny.yaml").model;
   EXPECT_EQ(to_yaml(find_bench_job("transformer-tiny").job.model), to_yaml(recipe));
+}
+
+TEST(Configs, NamedLlamasAreThoseOfTheirJobs) {
+  for (const std::string size : {"124m", "350m"}) {
+    EXPECT_EQ(to_yaml(find_bench_job("llama-" + size).job.model), to_yaml(shipped("llama/" + size + ".yaml").model))
+        << size;
+  }
+}
+
+// Of a job and the one that it extends, the lines of the resolved job that differ, without what is in the model
+// section.
+std::vector<std::string> differences_beside_the_model(JobConfig job, JobConfig older) {
+  job.model = older.model = {};
+  std::istringstream a(to_yaml(job)), b(to_yaml(older));
+  std::vector<std::string> found;
+  for (std::string line, other; std::getline(a, line) && std::getline(b, other);) {
+    if (line != other) found.push_back(line);
+  }
+  return found;
+}
+
+TEST(Configs, JobsOfTodaysBlocksDifferFromTheOlderInTheirModelAlone) {
+  const std::pair<const char*, const char*> pairs[] = {
+      {"gpt/shakespeare-char-modern", "gpt/shakespeare-char-cpu"},
+      {"translation/multi30k-en-de-modern", "translation/multi30k-en-de-tiny"},
+      {"translation/transformer-modern", "translation/transformer-base"},
+      {"llama/124m", "gpt/gpt2-124m"},
+      {"llama/350m", "gpt/gpt2-355m"}};
+  for (const auto& [name, older] : pairs) {
+    const JobConfig job = shipped(std::string(name) + ".yaml"), other = shipped(std::string(older) + ".yaml");
+    EXPECT_EQ(differences_beside_the_model(job, other), std::vector{"name: " + job.name});
+    EXPECT_EQ(job.model.norm_kind, NormKind::Rms) << name;
+    EXPECT_EQ(job.model.positions, Positions::Rotary) << name;
+    EXPECT_TRUE(job.model.gated && job.model.activation == Activation::Silu) << name;
+    EXPECT_FALSE(job.model.bias || job.model.norm_bias || job.model.qkv_bias || job.model.output_bias) << name;
+    EXPECT_EQ(job.model.width, other.model.width) << name;
+    EXPECT_EQ(to_yaml(job.model.dropout), to_yaml(other.model.dropout)) << name;
+  }
 }
 
 TEST(Configs, CharacterModelIsNanoGptsRecipe) {

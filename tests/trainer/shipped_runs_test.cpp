@@ -80,6 +80,13 @@ TEST_F(ShippedRuns, ShakespeareCharCpu) {
   EXPECT_EQ(train.num_tokens(), 1003854);  // nanoGPT's split of the 1,115,394 characters
 }
 
+TEST_F(ShippedRuns, ShakespeareCharModern) {
+  const JobConfig j =
+      job("gpt/shakespeare-char-modern.yaml", {sample("data.train.files", "shakespeare.txt.gz"), "train.max_steps=20",
+                                               "schedule.warmup_steps=4", "log.generations.every_steps=20"});
+  EXPECT_EQ(expect_learning(j), 800'000);
+}
+
 TEST_F(ShippedRuns, OwnText) {
   expect_learning(job("gpt/own-text.yaml", {sample("data.train.files", "shakespeare.txt.gz"), "train.max_steps=8",
                                             "schedule.warmup_steps=2", "batch.sequences=4"}));
@@ -122,9 +129,8 @@ TEST_F(ShippedRuns, NextPassage) {
   expect_learning(j);
 }
 
-TEST_F(ShippedRuns, Multi30kEnDeTiny) {
-  if (!has_shared_data("multi30k/tok/train.lc.norm.tok.en.gz"))
-    GTEST_SKIP() << needs("multi30k/tok/train.lc.norm.tok.en.gz");
+// The overrides that make a short run of a job on Multi30k.
+std::vector<std::string> short_multi30k() {
   std::vector<std::string> overrides = {"train.max_steps=8", "schedule.warmup_steps=4", "batch.tokens=1024"};
   const std::pair<const char*, const char*> splits[] = {
       {"train", "train"}, {"valid", "val"}, {"test", "test_2016_flickr"}};
@@ -135,8 +141,20 @@ TEST_F(ShippedRuns, Multi30kEnDeTiny) {
                 shared_data(fmt::format("multi30k/tok/{}.lc.norm.tok.{}.gz", file, language)).string()));
     }
   }
+  return overrides;
+}
+
+TEST_F(ShippedRuns, Multi30kEnDeTiny) {
+  if (!has_shared_data("multi30k/tok/train.lc.norm.tok.en.gz"))
+    GTEST_SKIP() << needs("multi30k/tok/train.lc.norm.tok.en.gz");
   // 2.57 million with the 9,700 or so symbols of the published vocabulary; here the table is 10,258 x 128.
-  EXPECT_EQ(expect_learning(job("translation/multi30k-en-de-tiny.yaml", overrides)), 2638080);
+  EXPECT_EQ(expect_learning(job("translation/multi30k-en-de-tiny.yaml", short_multi30k())), 2638080);
+}
+
+TEST_F(ShippedRuns, Multi30kEnDeModern) {
+  if (!has_shared_data("multi30k/tok/train.lc.norm.tok.en.gz"))
+    GTEST_SKIP() << needs("multi30k/tok/train.lc.norm.tok.en.gz");
+  EXPECT_EQ(expect_learning(job("translation/multi30k-en-de-modern.yaml", short_multi30k())), 2643712);
 }
 
 // The job reads any tab-separated pairs: here sentences of Multi30k side by side, with a third column that is ignored.
