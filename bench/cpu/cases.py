@@ -6,7 +6,8 @@ import os
 
 PEERS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "peers")
 
-CASES = ("gpt2-124m", "transformer-tiny", "char")
+CASES = ("gpt2-124m", "llama-124m", "transformer-tiny", "char")
+NOT_IN_0_1 = ("llama-124m",)  # models that weft 0.1.0 does not know by name
 PRECISIONS = ("fp32", "bf16")
 # Layers, width and heads; contexts have 1,024 tokens.
 GPT2 = {"gpt2-124m": (12, 768, 12), "gpt2-350m": (24, 1024, 16), "gpt2-774m": (36, 1280, 20), "gpt2-1558m": (48, 1600, 25)}
@@ -19,23 +20,24 @@ class Case:
 
     def __init__(self, name, weft, peer, weft_rate, note):
         self.name, self.weft, self.peer, self.weft_rate, self.note = name, weft, peer, weft_rate, note
-        self.may_use_ranks = name != "gpt2-124m"  # two ranks would need twice its memory
+        self.may_use_ranks = not name.endswith("-124m")  # two ranks would need twice its memory
 
 
-def peer_language_model(shape, vocabulary, steps, threads):
+def peer_language_model(shape, vocabulary, steps, threads, blocks="gpt2"):
     """The peer's words for a language model: layers, width, heads, length of a window, windows a step."""
     layers, width, heads, length, batch = shape
     words = ["language_model.py", "--layers", layers, "--width", width, "--heads", heads, "--vocabulary", vocabulary,
              "--context", length, "--sequences", batch, "--steps", steps, "--threads", threads]
+    words += [] if blocks == "gpt2" else ["--blocks", blocks]
     return [str(word) for word in words]
 
 
 def language_model(name, shape, vocabulary, settings, options, note):
     batch = shape[-1]
-    steps = options.steps or {"gpt2-124m": 3, "char": 60}[name]
+    steps = options.steps or {"char": 60}.get(name, 3)
     weft = ["bench", "--model", name, "--vocabulary", str(vocabulary), "--steps", str(steps), "--warmup", "2",
             "--set", f"batch.sequences={batch}", *settings]
-    peer = peer_language_model(shape, vocabulary, steps, options.threads)
+    peer = peer_language_model(shape, vocabulary, steps, options.threads, "llama" if name == "llama-124m" else "gpt2")
     return Case(name, weft, peer, "median_tokens_per_second", note)
 
 
@@ -44,6 +46,14 @@ def gpt2(options):
     shape = (*GPT2["gpt2-124m"], GPT2_CONTEXT, batch)
     return language_model("gpt2-124m", shape, GPT2_VOCABULARY, [], options,
                           f"T 1,024, {batch} windows a step, vocabulary 50,304, clipping, AdamW; median step")
+
+
+def llama(options):
+    """Llama's blocks in GPT-2's size: the same windows, vocabulary and update, so that the two cases compare."""
+    batch = options.micro_batch
+    shape = (*GPT2["gpt2-124m"], GPT2_CONTEXT, batch)
+    return language_model("llama-124m", shape, GPT2_VOCABULARY, [], options,
+                          f"Llama's blocks, T 1,024, {batch} windows a step, vocabulary 50,304, clipping, AdamW; median step")
 
 
 def char(options):
@@ -66,9 +76,9 @@ def transformer_tiny(options, scratch):
 
 
 def make_case(name, options, scratch):
-    if name == "gpt2-124m":
-        return gpt2(options)
-    return char(options) if name == "char" else transformer_tiny(options, scratch)
+    if name == "transformer-tiny":
+        return transformer_tiny(options, scratch)
+    return {"gpt2-124m": gpt2, "llama-124m": llama, "char": char}[name](options)
 
 
 def find_text(data, side):

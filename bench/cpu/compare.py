@@ -27,7 +27,7 @@ from result_file import ROOT, ResultFile, add_options  # noqa: E402
 
 FLAGS = ("avx2", "fma", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16", "amx_tile")
 PEER_RATE = "tokens_per_second"  # the figure that bench/peers/*_model.py print
-MICRO_BATCH_MEMORY = 12  # GiB that four windows of GPT-2 124M need, the peer's logits included
+MICRO_BATCH_MEMORY = 12  # GiB that four windows of a model of 124M need, the peer's logits included
 
 
 def beside(*path):
@@ -43,12 +43,14 @@ def parse(arguments):
                    help="a Python that has PyTorch ($WEFT_BENCH_PYTHON; python3)")
     p.add_argument("--data", default=os.environ.get("WEFT_TEST_DATA", beside("data")),
                    help="folder with multi30k/tok/ ($WEFT_TEST_DATA; shared/data beside the sources)")
-    p.add_argument("--cases", default=",".join(cases.CASES), help="comma-separated (%(default)s)")
+    p.add_argument("--cases", help=f"comma-separated ({','.join(cases.CASES)}; with --against without "
+                                   f"{','.join(cases.NOT_IN_0_1)})")
     p.add_argument("--precisions", default=",".join(cases.PRECISIONS), help="comma-separated (%(default)s)")
     p.add_argument("--repeats", type=int, help="runs of each program, in turn (5; 9 with --against)")
     p.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="(%(default)s)")
-    p.add_argument("--micro-batch", type=int, default=0, help="windows a step of gpt2-124m; 0: 4, or 1 if memory is short")
-    p.add_argument("--steps", type=int, default=0, help="measured steps a run; 0: 3 (gpt2-124m) or 60")
+    p.add_argument("--micro-batch", type=int, default=0,
+                   help="windows a step of the models of 124M; 0: 4, or 1 if memory is short")
+    p.add_argument("--steps", type=int, default=0, help="measured steps a run; 0: 3 (models of 124M) or 60")
     p.add_argument("--against", metavar="OLD", help="another weft program, instead of the peers")
     p.add_argument("--against-jobs", metavar="FOLDER",
                    help="job files for it, FOLDER/CASE.yaml, where its keys are not those of this build")
@@ -57,6 +59,8 @@ def parse(arguments):
     p.add_argument("--no-compile", action="store_true", help="try the peers eager only")
     p.add_argument("--timeout", type=int, default=1800, help="seconds that one run may take (%(default)s)")
     options = p.parse_args(arguments)
+    if options.cases is None:
+        options.cases = ",".join(c for c in cases.CASES if not options.against or c not in cases.NOT_IN_0_1)
     options.cases = choose(p, "--cases", options.cases, cases.CASES)
     options.precisions = choose(p, "--precisions", options.precisions, cases.PRECISIONS)
     if options.repeats is None:

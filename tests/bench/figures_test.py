@@ -351,7 +351,12 @@ class Commands(unittest.TestCase):
     def test_unknown_cases_are_refused(self):
         done = self.compare("--cases", "gpt2-124m,gpt5")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("gpt5; known: gpt2-124m, transformer-tiny, char", done.stderr)
+        self.assertIn("gpt5; known: gpt2-124m, llama-124m, transformer-tiny, char", done.stderr)
+
+    def test_older_programs_are_not_asked_for_models_that_they_do_not_know(self):
+        self.assertEqual(compare.parse([]).cases, list(cases.CASES))
+        self.assertEqual(compare.parse(["--against", "old"]).cases, ["gpt2-124m", "transformer-tiny", "char"])
+        self.assertEqual(compare.parse(["--against", "old", "--cases", "llama-124m"]).cases, ["llama-124m"])
 
     def test_python_without_torch_is_refused(self):
         done = self.compare("--python", "/nonexistent/python", "--cases", "char")
@@ -360,12 +365,15 @@ class Commands(unittest.TestCase):
 
     def test_both_programs_get_the_same_shapes(self):
         options = compare.parse(["--micro-batch", "4", "--threads", "2", "--steps", "7"])
-        case = cases.gpt2(options)
-        self.assertIn("batch.sequences=4", case.weft)
-        self.assertEqual(case.peer[case.peer.index("--sequences") + 1], "4")
-        for words in (case.weft, case.peer):
-            self.assertEqual(words[words.index("--steps") + 1], "7")
-            self.assertEqual(words[words.index("--vocabulary") + 1], "50304")
+        for name in ("gpt2-124m", "llama-124m"):
+            case = cases.make_case(name, options, "")
+            self.assertEqual(case.weft[:3], ["bench", "--model", name])
+            self.assertIn("batch.sequences=4", case.weft)
+            self.assertEqual(case.peer[case.peer.index("--sequences") + 1], "4")
+            self.assertFalse(case.may_use_ranks)
+            for words in (case.weft, case.peer):
+                self.assertEqual(words[words.index("--steps") + 1], "7")
+                self.assertEqual(words[words.index("--vocabulary") + 1], "50304")
 
     def test_peers_know_the_options_that_they_are_given(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -374,7 +382,9 @@ class Commands(unittest.TestCase):
             options = compare.parse(["--micro-batch", "3", "--threads", "2", "--steps", "7"])
             with mock.patch.object(cases, "find_text"), mock.patch.object(cases, "write_lengths", return_value="l.txt"):
                 translation = cases.transformer_tiny(options, folder)
-            for case, expected in ((cases.gpt2(options), {"sequences": 3, "context": 1024, "vocabulary": 50304}),
+            language = {"sequences": 3, "context": 1024, "vocabulary": 50304, "window": 0}
+            for case, expected in ((cases.gpt2(options), {**language, "blocks": "gpt2"}),
+                                   (cases.llama(options), {**language, "blocks": "llama"}),
                                    (cases.char(options), {"sequences": 12, "context": 64, "width": 128, "heads": 4}),
                                    (translation, {"lengths": "l.txt", "vocabulary": 9712, "budget": 4096, "warmup": 8})):
                 parsed = self.parsed([*case.peer, "--precision", "bf16", "--compile"], folder)

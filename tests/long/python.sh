@@ -12,6 +12,8 @@ python3 -B tests/exchange/against_transformers.py build/cpu "${cases[@]}" --data
 echo "transformers agrees" >&3
 python3 -B tests/trainer/against_tensorboard.py build/cpu
 echo "tensorboard agrees" >&3
+python3 -B tests/bench/peers_test.py 2>"$scratch/peers" || { cat "$scratch/peers"; exit 1; }
+echo "peers agree" >&3
 [[ -z $WEFT_LONG_SHORT ]] || exit 0
 python3 -B tests/trainer/finetuning_against_peft.py build/cpu --data "$data"
 echo "peft agrees" >&3
