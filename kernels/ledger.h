@@ -20,7 +20,9 @@ struct OperationPart {
   double bytes = 0;  // each tensor of this part read or written once
   bool backward = false;
   bool causal = false;
-  bool windows = false;  // attention as libraries compute it: sequences of one length, no dropout, no grouped queries
+  int64_t window = 0;          // of attention: how far a query sees; 0: all
+  bool for_libraries = false;  // attention as libraries compute it: sequences of one length, no dropout, no grouped
+                               // queries, no window
   std::partial_ordering operator<=>(const OperationPart&) const = default;
 };
 // How often each part occurs.

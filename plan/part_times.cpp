@@ -26,8 +26,11 @@ double pairs_in_tiles(const OperationPart& part, Tile tile) {
   const int64_t keys = divide_up(part.n, tile.columns) * tile.columns;
   double pairs = 0;
   for (int64_t row = 0; row < part.m; row += tile.rows) {
-    const int64_t seen = part.causal ? divide_up(row + tile.rows, tile.columns) * tile.columns : keys;
-    pairs += static_cast<double>(tile.rows) * static_cast<double>(std::min(seen, keys));
+    const int64_t end = part.causal ? row + tile.rows : part.window > 0 ? row + tile.rows + part.window - 1 : keys;
+    const int64_t first = part.window > 0 ? std::max<int64_t>(0, row - part.window + 1) : 0;
+    const int64_t seen =
+        std::min(divide_up(end, tile.columns) * tile.columns, keys) - first / tile.columns * tile.columns;
+    pairs += static_cast<double>(tile.rows) * static_cast<double>(seen);
   }
   return pairs;
 }
@@ -81,7 +84,7 @@ double PartTimes::product(const OperationPart& part) const {
 }
 
 double PartTimes::attention(const OperationPart& part) const {
-  const bool library = library_ && part.windows;
+  const bool library = library_ && part.for_libraries;
   const Tile tile = library ? kLibrary : part.backward ? kOwnBackward : kOwnForward;
   const int products = !part.backward ? 2 : library ? 5 : 7;
   const double flops = 2.0 * products * pairs_in_tiles(part, tile) * static_cast<double>(part.k);

@@ -33,12 +33,15 @@ struct Heads {
   bool causal;
   double dropout;
   DType dtype;
+  int64_t window = 0;  // of a causal query; 0: all
   std::string text() const {
-    return fmt::format("{}/{}x{}/{}x{}{}{}", name(dtype), sequences.count, sequences.length, heads, head_dim,
-                       causal ? "/causal" : "", dropout > 0 ? "/dropout" : "");
+    return fmt::format("{}/{}x{}/{}x{}{}{}{}", name(dtype), sequences.count, sequences.length, heads, head_dim,
+                       causal ? "/causal" : "", window > 0 ? fmt::format("/window{}", window) : "",
+                       dropout > 0 ? "/dropout" : "");
   }
   double product_flops() const {
-    const double n = sequences.length, pairs = causal ? n * (n + 1) / 2 : n * n;
+    const double n = sequences.length, w = window > 0 ? static_cast<double>(window) : n;
+    const double pairs = causal ? n * w - w * (w - 1) / 2 : n * n;
     return 2 * pairs * sequences.count * static_cast<double>(heads * head_dim);
   }
 };
@@ -52,6 +55,7 @@ void attention(benchmark::State& state, const Heads& h, bool backward) {
                                  .query_offsets = offsets,
                                  .key_offsets = offsets,
                                  .causal = h.causal,
+                                 .window = h.window,
                                  .scale = 0.125,
                                  .dropout = h.sequences.dropout(h.dropout),
                                  .out = tensor({rows, width}, h.dtype),
@@ -64,6 +68,7 @@ void attention(benchmark::State& state, const Heads& h, bool backward) {
                                .query_offsets = offsets,
                                .key_offsets = offsets,
                                .causal = h.causal,
+                               .window = h.window,
                                .scale = forward.scale,
                                .dropout = forward.dropout,
                                .out = forward.out,
@@ -174,6 +179,9 @@ void register_all() {
         }
       }
     }
+    const Heads window{{1, 4096}, 12, 64, true, 0, t, 256};
+    add("attention_forward/" + window.text(), [=](benchmark::State& s) { attention(s, window, false); });
+    add("attention_backward/" + window.text(), [=](benchmark::State& s) { attention(s, window, true); });
     for (const int32_t batch : {1, 8}) {
       add(fmt::format("cached_attention/{}/{}", name(t), batch),
           [=](benchmark::State& s) { decode(s, batch, 512, t); });

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/ops/attention.h"
 
+#include <algorithm>
+
 #include "kernels/backend/dispatch.h"
 #include "kernels/checks.h"
+#include "kernels/formulas/band.h"
 
 namespace weft {
 namespace {
@@ -21,6 +24,11 @@ void check_heads(const Checks& check, const AttentionHeads& h) {
 void check_rows(const Checks& check, const char* what, const Tensor& t, int64_t columns) {
   check.floating(what, t);
   check.that(t.shape().rank() == 2 && t.size(1) == columns, "{} is {}, expected [rows, {}]", what, t, columns);
+}
+
+void check_window(const Checks& check, bool self, int64_t window) {
+  check.that(window >= 0, "window {}", window);
+  check.that(self || window == 0, "cross-attention cannot have a window");
 }
 
 // The checks that forward and backward share. Returns the query rows' tensor.
@@ -44,6 +52,7 @@ const Tensor& check_common(const Checks& check, const Args& args) {
   check.that(!self || args.query_offsets == args.key_offsets,
              "self-attention needs key offsets that are its query offsets");
   check.that(self || !args.causal, "cross-attention cannot be causal");
+  check_window(check, self, args.window);
   check.dropout(args.dropout, rows);
   check.that(args.dropout.first_channel == 0, "dropout begins at channel {}; attention's channels are its keys, from 0",
              args.dropout.first_channel);
@@ -53,14 +62,28 @@ const Tensor& check_common(const Checks& check, const Args& args) {
   return queries;
 }
 
+// 1 + 2 + .. + n.
+double triangle(int64_t n) {
+  const auto steps = static_cast<double>(std::max<int64_t>(0, n));
+  return steps * (steps + 1) / 2;
+}
+
+// Pairs of a query at a position from `first` to `last` - 1 and one of `keys` keys that it sees. Where the band ends
+// before the keys do, and where it begins behind the first key, a triangle is cut off.
+double pairs_of(const formulas::Band& band, int64_t first, int64_t last, int64_t keys) {
+  const int64_t hidden_behind = keys - band.after - 1, seen_before = band.before + 1;
+  return static_cast<double>(last - first) * static_cast<double>(keys) -
+         (triangle(hidden_behind - first) - triangle(hidden_behind - last)) -
+         (triangle(last - seen_before) - triangle(first - seen_before));
+}
+
 // FLOPs of one product over all pairs of a query and a key that it sees. A multiply-add counts as two.
 template <class Args>
 double product_flops(const Args& args) {
   double pairs = 0;
   for (int64_t s = 0; s < args.query_offsets->sequences(); ++s) {
-    const auto queries = static_cast<double>(args.query_offsets->length(s));
-    const auto keys = static_cast<double>(args.key_offsets->length(s));
-    pairs += args.causal ? queries * (queries + 1) / 2 : queries * keys;
+    pairs += pairs_of(formulas::Band::of(args.causal, args.window), 0, args.query_offsets->length(s),
+                      args.key_offsets->length(s));
   }
   return 2 * pairs * static_cast<double>(args.heads.heads() * args.heads.head_dim);
 }
@@ -81,8 +104,9 @@ OperationParts parts_of(const Args& args, bool backward) {
            .bytes = static_cast<double>(m + n) * row * (backward ? 4 : 2),
            .backward = backward,
            .causal = args.causal,
-           .windows = h.queries == 1 && !args.dropout.active() && queries.one_length() && keys.one_length()}] +=
-        h.heads();
+           .window = args.window,
+           .for_libraries = args.window == 0 && h.queries == 1 && !args.dropout.active() && queries.one_length() &&
+                            keys.one_length()}] += h.heads();
   }
   return parts;
 }
@@ -99,24 +123,35 @@ void check_cached(const Checks& check, const CachedAttention& args) {
   check.matrix("cache", args.cache, args.cache.rows(), h.kv_heads * 2 * h.head_dim, queries.dtype());
   check.that(args.cache.shape().rank() == 3, "cache is {}, expected [slots, capacity, columns]", args.cache);
   check.that(args.rows != nullptr, "cache rows are absent");
+  check_window(check, self, args.window);
+  const bool ring = args.window > 0 && args.cache.size(1) % kRingBlock == 0;
   const int64_t sequences = args.query_offsets->sequences(), rows = static_cast<int64_t>(args.rows->slots.size());
   check.that(rows == sequences, "{} sequences, but {} rows of the cache", sequences, rows);
   for (int64_t s = 0; s < sequences; ++s) {
     const int64_t slot = args.rows->slots[s], past = args.rows->past[s];
     const int64_t appended = self ? args.query_offsets->length(s) : 0;
-    const bool fits = slot >= 0 && slot < args.cache.size(0) && past >= 0 && past + appended <= args.cache.size(1);
+    const int64_t held = ring ? std::min(past, args.window - 1) : past;
+    const bool fits = slot >= 0 && slot < args.cache.size(0) && past >= 0 && held + appended <= args.cache.size(1);
     check.that(fits, "slot {} with {} + {} positions does not fit the cache {}", slot, past, appended, args.cache);
   }
 }
 
 double cached_pairs(const CachedAttention& args) {
+  const auto band = formulas::Band::of(static_cast<bool>(args.qkv), args.window);
   double pairs = 0;
   for (int64_t s = 0; s < args.query_offsets->sequences(); ++s) {
-    const auto rows = static_cast<double>(args.query_offsets->length(s)),
-               past = static_cast<double>(args.rows->past[s]);
-    pairs += args.qkv ? rows * past + rows * (rows + 1) / 2 : rows * past;
+    const int64_t rows = args.query_offsets->length(s), past = args.rows->past[s];
+    pairs += pairs_of(band, past, past + rows, args.qkv ? past + rows : past);
   }
   return pairs;
+}
+
+// Positions that the call's rows read from the cache and have not appended themselves.
+double positions_read(const CachedAttention& args) {
+  const auto band = formulas::Band::of(static_cast<bool>(args.qkv), args.window);
+  double positions = 0;
+  for (const int32_t past : args.rows->past) positions += past - band.first(past);
+  return positions;
 }
 
 }  // namespace
@@ -149,13 +184,11 @@ void attention_backward(Context& context, const AttentionBackward& args) {
 
 void cached_attention(Context& context, const CachedAttention& args) {
   check_cached(Checks(context, "cached_attention"), args);
-  double positions = 0;
-  for (const int32_t past : args.rows->past) positions += past;
   const auto row_bytes = static_cast<double>(args.cache.size(2)) * static_cast<double>(size_of(args.cache.dtype()));
   dispatch(context,
            {"cached_attention", OperationKind::Attention,
             4 * cached_pairs(args) * static_cast<double>(args.heads.heads() * args.heads.head_dim),
-            bytes_of({args.qkv, args.q, args.out}) + positions * row_bytes},
+            bytes_of({args.qkv, args.q, args.out}) + positions_read(args) * row_bytes},
            args);
 }
 

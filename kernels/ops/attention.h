@@ -30,6 +30,7 @@ struct AttentionForward {
   SharedOffsets query_offsets;
   SharedOffsets key_offsets;  // self: the same object as query_offsets
   bool causal = false;        // query i of a sequence sees keys 0..i (self-attention only)
+  int64_t window = 0;         // query i sees keys j with |i - j| < window; 0: all (self-attention only)
   double scale = 1;           // usually 1 / sqrt(head_dim)
   Dropout dropout;
   int64_t first_head = 0;  // global index of this tensor's head 0
@@ -46,6 +47,7 @@ struct AttentionBackward {
   SharedOffsets query_offsets;
   SharedOffsets key_offsets;
   bool causal = false;
+  int64_t window = 0;
   double scale = 1;
   Dropout dropout;
   int64_t first_head = 0;
@@ -57,14 +59,18 @@ void attention_backward(Context& context, const AttentionBackward& args);
 
 // Decoding: new queries against a key/value cache. Row block s (rows query_offsets[s]..) belongs to cache slot
 // rows->slots[s], which holds rows->past[s] positions. Self (qkv): the rows' keys and values are appended at past[s]
-// first, and query i sees positions 0 .. past[s] + i. Cross (q): the queries see all past[s] positions. A row's result
-// does not depend on the other rows of the call.
+// first, and query i sees positions 0 .. past[s] + i, or the last `window` of them. Cross (q): the queries see all
+// past[s] positions. A row's result does not depend on the other rows of the call.
+// Position p lies at row p % capacity of its slot. With a window the cache may be a ring: of a multiple of kRingBlock
+// rows, with room for what the call's first row sees and all that is appended, window - 1 + appended.
+inline constexpr int64_t kRingBlock = 128;
 struct CachedAttention {
   Tensor qkv;  // self, packed; absent for cross
   Tensor q;    // cross: the query rows
   AttentionHeads heads;
   SharedOffsets query_offsets;
   SharedCacheRows rows;
+  int64_t window = 0;
   double scale = 1;
   Tensor cache;  // compute dtype [slots, capacity, kv_heads 2 head_dim]
   Tensor out;    // [rows, heads head_dim]

@@ -6,6 +6,7 @@
 
 #include "base/parallel_for.h"
 #include "kernels/checks.h"
+#include "kernels/formulas/band.h"
 #include "kernels/transfer.h"
 
 namespace weft {
@@ -58,13 +59,13 @@ std::vector<float> attention_weights(Context& context, const AttentionForward& a
   check.matrix("log_sum", args.log_sum, heads.heads(), args.query_offsets->rows(), accumulator_of(args.out.dtype()));
   const HostHeads host(context, args, sequence);
   const std::vector<double> log_sums = numbers_of(context, args.log_sum);
+  const auto band = formulas::Band::of(args.causal, args.window);
   std::vector<float> weights(static_cast<size_t>(heads.heads() * queries * keys));
   parallel_tasks(context.threads(), heads.heads() * queries, [&](int64_t task) {
     const int64_t head = task / queries, i = task % queries, group = head / heads.queries;
     const double* q = &host.queries[i * host.query_row + group * host.query_group + head % heads.queries * width];
     const double log_sum = log_sums[head * args.query_offsets->rows() + first_row + i];
-    const int64_t seen = args.causal ? i + 1 : keys;
-    for (int64_t j = 0; j < seen; ++j) {
+    for (int64_t j = band.first(i); j < band.end(i, keys); ++j) {
       const double* k = &host.keys[j * host.key_row + group * host.key_group + host.first_key];
       double product = 0;
       for (int64_t d = 0; d < width; ++d) product += q[d] * k[d];

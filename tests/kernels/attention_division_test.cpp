@@ -61,10 +61,11 @@ TEST_P(AttentionDivision, DoesNotChangeABit) {
                              .causal = true,
                              .dropout = 0.2,
                              .dtype = GetParam()};
-  AttentionCase full = causal, other = causal;
+  AttentionCase full = causal, other = causal, window = causal, around = causal;
+  window.window = 75, around.window = 30, around.causal = false;
   full.causal = false, full.heads = {1, 1, 24};
   cross(other);
-  for (AttentionCase c : {causal, full, other}) {
+  for (AttentionCase c : {causal, full, other, window, around}) {
     AttentionRun one(c);
     one.forward(), one.backward();
     for (const int threads : threads_of_others) {

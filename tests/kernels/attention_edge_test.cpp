@@ -12,12 +12,13 @@ using namespace test;
 // Two causal sequences whose ends are not multiples of the CPU's blocks and tiles.
 constexpr int32_t kLength = 100;
 
-AttentionCase causal_case(const AttentionHeads& heads, DType dtype, int threads) {
+AttentionCase causal_case(const AttentionHeads& heads, DType dtype, int threads, int64_t window) {
   const std::vector<int32_t> offsets = offsets_of({kLength, 31});
   return {.heads = heads,
           .query_offsets = offsets,
           .key_offsets = offsets,
           .causal = true,
+          .window = window,
           .dropout = threads > 1 ? 0.2 : 0,
           .dtype = dtype,
           .threads = threads};
@@ -55,12 +56,16 @@ bool none_finite(const Tensor& t, int64_t first, int64_t last, int64_t begin, in
   return true;
 }
 
-class AttentionEdge : public testing::TestWithParam<std::tuple<DType, AttentionHeads, int>> {
+class AttentionEdge : public testing::TestWithParam<std::tuple<DType, AttentionHeads, int, int64_t>> {
  protected:
   AttentionCase what() const {
-    const auto& [dtype, heads, threads] = GetParam();
-    return causal_case(heads, dtype, threads);
+    const auto& [dtype, heads, threads, window] = GetParam();
+    return causal_case(heads, dtype, threads, window);
   }
+  // Where the rows of the first sequence end that see a key, and where the keys begin that a row sees.
+  int64_t end_of_rows(int64_t key) const { return window() > 0 ? std::min<int64_t>(kLength, key + window()) : kLength; }
+  int64_t first_key(int64_t row) const { return window() > 0 ? std::max<int64_t>(0, row - window() + 1) : 0; }
+  int64_t window() const { return std::get<3>(GetParam()); }
   int64_t group_width() const { return (std::get<1>(GetParam()).queries + 2) * std::get<1>(GetParam()).head_dim; }
   int64_t key_begin() const { return std::get<1>(GetParam()).queries * std::get<1>(GetParam()).head_dim; }
 };
@@ -88,13 +93,15 @@ TEST_P(AttentionEdge, AKeyOrValueBehindTheMaskIsNotRead) {
       poison(run.qkv, row, at, at + width, bad);
       run.forward(), run.backward();
       EXPECT_TRUE(same_rows(clean.out, run.out, 0, row, 0, wide)) << row;
-      EXPECT_TRUE(same_rows(clean.out, run.out, kLength, all, 0, wide)) << row;
+      EXPECT_TRUE(same_rows(clean.out, run.out, end_of_rows(row), all, 0, wide)) << row;
       EXPECT_TRUE(same_rows(clean.dqkv, run.dqkv, 0, row, group, group + key_begin())) << row;
+      EXPECT_TRUE(same_rows(clean.dqkv, run.dqkv, end_of_rows(row), kLength, group, group + key_begin())) << row;
       EXPECT_TRUE(same_rows(clean.dqkv, run.dqkv, kLength, all, 0, clean.dqkv.columns())) << row;
-      EXPECT_FALSE(same_rows(clean.out, run.out, row, kLength, 0, wide))
+      EXPECT_FALSE(same_rows(clean.out, run.out, row, end_of_rows(row), 0, wide))
           << "a row that sees it must be non-finite: " << row;
       if (value_too) {
-        EXPECT_TRUE(none_finite(run.out, row, kLength, wide - std::get<1>(GetParam()).queries * width, wide)) << row;
+        EXPECT_TRUE(none_finite(run.out, row, end_of_rows(row), wide - std::get<1>(GetParam()).queries * width, wide))
+            << row;
       }
     }
   }
@@ -112,18 +119,20 @@ TEST_P(AttentionEdge, KeysOutsideARowsWindowGetNoGradientFromTheRow) {
       run.forward(), run.backward();
       EXPECT_TRUE(same_rows(clean.dqkv, run.dqkv, row + 1, all, 0, wide)) << row;
       EXPECT_TRUE(same_rows(clean.dqkv, run.dqkv, 0, row, wide - group_width(), wide - 2 * width)) << row;
-      EXPECT_FALSE(same_rows(clean.dqkv, run.dqkv, 0, row + 1, wide - width, wide)) << row;
+      EXPECT_TRUE(same_rows(clean.dqkv, run.dqkv, 0, first_key(row), 0, wide)) << row;
+      EXPECT_FALSE(same_rows(clean.dqkv, run.dqkv, first_key(row), row + 1, wide - width, wide)) << row;
     }
     AttentionRun run(what());
     poison(run.qkv, row, wide - 3 * width, wide - 2 * width, kNan);  // the last query head
     run.forward(), run.backward();
     EXPECT_TRUE(same_rows(clean.dqkv, run.dqkv, row + 1, all, 0, wide)) << row;
+    EXPECT_TRUE(same_rows(clean.dqkv, run.dqkv, 0, first_key(row), 0, wide)) << row;
   }
 }
 
 // Decoding: the mask limits which keys and values of the same call a row sees.
 TEST_P(AttentionEdge, CachedRowsDoNotReadLaterOnes) {
-  const auto& [dtype, heads, threads] = GetParam();
+  const auto& [dtype, heads, threads, window] = GetParam();
   OperationContext context({}, threads);
   const auto decode = [&](int64_t bad_row) {
     const Tensor qkv = random(context, {kLength, heads.kv_heads * group_width()}, dtype, 3);
@@ -134,6 +143,7 @@ TEST_P(AttentionEdge, CachedRowsDoNotReadLaterOnes) {
                                .heads = heads,
                                .query_offsets = share_offsets(context, offsets_of({kLength})),
                                .rows = share_cache_rows(context, {0}, {7}),
+                               .window = window,
                                .cache = cache,
                                .out = out});
     return out;
@@ -142,21 +152,28 @@ TEST_P(AttentionEdge, CachedRowsDoNotReadLaterOnes) {
   for (const int64_t row : poisoned_rows()) {
     const Tensor out = decode(row);
     EXPECT_TRUE(same_rows(clean, out, 0, row, 0, clean.columns())) << row;
-    EXPECT_TRUE(none_finite(out, row, kLength, clean.columns() - heads.queries * heads.head_dim, clean.columns()))
+    EXPECT_TRUE(same_rows(clean, out, end_of_rows(row), kLength, 0, clean.columns())) << row;
+    EXPECT_TRUE(
+        none_finite(out, row, end_of_rows(row), clean.columns() - heads.queries * heads.head_dim, clean.columns()))
         << row;
   }
 }
 
+const auto kTypes = testing::Values(DType::F32, DType::BF16, DType::F64);
+const auto name_of_edge = [](const auto& i) {
+  const auto& [dtype, h, threads, window] = i.param;
+  return fmt::format("{}_{}x{}x{}_threads{}", name(dtype), h.kv_heads, h.queries, h.head_dim, threads);
+};
 INSTANTIATE_TEST_SUITE_P(All, AttentionEdge,
-                         testing::Combine(testing::Values(DType::F32, DType::BF16, DType::F64),
+                         testing::Combine(kTypes,
                                           testing::Values(AttentionHeads{2, 1, 16}, AttentionHeads{1, 3, 8},
                                                           AttentionHeads{2, 1, 7}),
-                                          testing::Values(1, 4)),
-                         [](const auto& i) {
-                           const AttentionHeads h = std::get<1>(i.param);
-                           return fmt::format("{}_{}x{}x{}_threads{}", name(std::get<0>(i.param)), h.kv_heads,
-                                              h.queries, h.head_dim, std::get<2>(i.param));
-                         });
+                                          testing::Values(1, 4), testing::Values(0)),
+                         name_of_edge);
+INSTANTIATE_TEST_SUITE_P(Window, AttentionEdge,
+                         testing::Combine(kTypes, testing::Values(AttentionHeads{1, 3, 8}), testing::Values(1, 4),
+                                          testing::Values(30)),
+                         name_of_edge);
 
 // Without positions and mask, rows in another order give outputs in that order.
 TEST(AttentionMask, WithoutPositionsIsPermutationEquivariant) {

@@ -81,6 +81,23 @@ std::vector<NamedCase> cases() {
     c.query_offsets = c.key_offsets = offsets_of({300, 193});
   });
   add("three_threads", [](auto& c) { c.threads = 3, c.causal = true; });
+  add("window_of_1", [](auto& c) { c.causal = true, c.window = 1; });
+  add("window_of_7", [](auto& c) { c.causal = true, c.window = 7, c.heads = {2, 3, 8}; });
+  add("window_dropout", [](auto& c) { c.causal = true, c.window = 50, c.dropout = 0.3, c.first_head = 5; });
+  add("window_around", [](auto& c) { c.window = 20, c.dropout = 0.2; });
+  add("window_beyond_the_sequence", [](auto& c) { c.causal = true, c.window = 200; });
+  add("long_window", [](auto& c) {
+    c.heads = {1, 2, 64}, c.causal = true, c.window = 100, c.threads = 3;
+    c.query_offsets = c.key_offsets = offsets_of({300, 193});
+  });
+  add("long_window_around", [](auto& c) {
+    c.heads = {1, 1, 24}, c.window = 90;
+    c.query_offsets = c.key_offsets = offsets_of({300, 193});
+  });
+  add("window_head_dim_256", [](auto& c) {
+    c.heads = {1, 1, 256}, c.causal = true, c.window = 18;
+    c.query_offsets = c.key_offsets = offsets_of({60, 33});
+  });
   return all;
 }
 
@@ -313,6 +330,26 @@ TEST_F(AttentionChecks, RunsDryAndCountsWhatTheMathematicsNeeds) {
   EXPECT_GT(meta_.memory().use().peak, meta_.memory().use().lent);  // scratch came from the pool
 }
 
+// Against counting: a window may end before a sequence does, or reach beyond it.
+TEST_F(AttentionChecks, CountsThePairsOfAWindow) {
+  for (const bool causal : {true, false}) {
+    for (const int64_t window : {1, 2, 3, 7}) {
+      AttentionForward args = good();
+      args.causal = causal, args.window = window;
+      int64_t pairs = 0;
+      for (const int64_t length : {2, 3}) {
+        for (int64_t i = 0; i < length; ++i) {
+          for (int64_t j = 0; j < (causal ? i + 1 : length); ++j) pairs += std::abs(i - j) < window ? 1 : 0;
+        }
+      }
+      meta_.ledger().clear();
+      attention_forward(meta_, args);
+      EXPECT_EQ(meta_.ledger().entries().at("attention_forward").flops, static_cast<double>(pairs * 2 * 6 * 4))
+          << causal << " " << window;
+    }
+  }
+}
+
 TEST_F(AttentionChecks, NameWhatDoesNotFit) {
   EXPECT_EQ(message(good()), "accepted");
   AttentionForward a = good();
@@ -344,6 +381,11 @@ TEST_F(AttentionChecks, NameWhatDoesNotFit) {
   a = good();
   a.qkv = {}, a.q = t({5, 12}), a.kv = t({5, 24});
   EXPECT_EQ(message(a), "attention_forward: cross-attention cannot be causal");
+  a.causal = false, a.window = 3;
+  EXPECT_EQ(message(a), "attention_forward: cross-attention cannot have a window");
+  a = good();
+  a.window = -3;
+  EXPECT_EQ(message(a), "attention_forward: window -3");
 }
 
 TEST_F(AttentionChecks, BackwardNamesWhatDoesNotFit) {

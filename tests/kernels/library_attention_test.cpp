@@ -61,6 +61,7 @@ struct Case {
   AttentionHeads heads = {3, 1, 16};
   DType dtype = DType::BF16;
   double dropout = 0;
+  int64_t window = 0;
 };
 
 class AttentionLibrary : public testing::Test {
@@ -72,7 +73,8 @@ class AttentionLibrary : public testing::Test {
     const bool cross = !c.key_offsets.empty();
     const int64_t rows = c.query_offsets.back(), wide = c.heads.heads() * c.heads.head_dim;
     const int64_t pair = 2 * c.heads.kv_heads * c.heads.head_dim;
-    AttentionBackward args{.heads = c.heads, .causal = !cross, .scale = 0.25, .dropout = {.probability = c.dropout}};
+    AttentionBackward args{
+        .heads = c.heads, .causal = !cross, .window = c.window, .scale = 0.25, .dropout = {.probability = c.dropout}};
     args.query_offsets = share_offsets(context_, c.query_offsets);
     args.key_offsets = cross ? share_offsets(context_, c.key_offsets) : args.query_offsets;
     const auto tensor = [&](int64_t height, int64_t width) { return context_.zeros({height, width}, c.dtype); };
@@ -94,6 +96,7 @@ class AttentionLibrary : public testing::Test {
             .query_offsets = b.query_offsets,
             .key_offsets = b.key_offsets,
             .causal = b.causal,
+            .window = b.window,
             .scale = b.scale,
             .dropout = b.dropout,
             .out = b.out,
@@ -247,7 +250,7 @@ TEST_F(AttentionLibrary, UnsupportedCasesAreNotPlanned) {
   const Case beyond[] = {{.query_offsets = several}, {.query_offsets = none}, {.query_offsets = brief},
                          {.key_offsets = several},   {.key_offsets = none},   {.key_offsets = brief},
                          {.heads = {3, 2, 16}},      {.dtype = DType::F32},   {.dropout = 0.1},
-                         {.query_offsets = {0}}};
+                         {.query_offsets = {0}},     {.window = 20}};
   testing::internal::CaptureStderr();
   for (const Case& c : beyond) {
     const AttentionBackward args = call(c);

@@ -28,14 +28,14 @@ double seconds(const OperationPart& part, AttentionChoice attention = AttentionC
 double product(int64_t m, int64_t n, int64_t k, double bytes = 0) {
   return seconds({.kind = OperationKind::Product, .m = m, .n = n, .k = k, .bytes = bytes});
 }
-OperationPart attention(int64_t length, bool backward, bool causal, bool windows = true) {
+OperationPart attention(int64_t length, bool backward, bool causal, bool for_libraries = true) {
   return {.kind = OperationKind::Attention,
           .m = length,
           .n = length,
           .k = 64,
           .backward = backward,
           .causal = causal,
-          .windows = windows};
+          .for_libraries = for_libraries};
 }
 
 // Four tiles of 128 x 256, one for each multiprocessor, take 412 steps and the 100 of a start.
@@ -79,6 +79,17 @@ TEST(PartTimes, AttentionComputesWholeTilesBeforeTheMask) {
   EXPECT_DOUBLE_EQ(seconds(attention(256, true, true), library), 2.0 * 5 * 64 * (3 * 128 * 128) / 80e12);
   EXPECT_DOUBLE_EQ(seconds(attention(256, false, false), own), 2.0 * 2 * 64 * 256 * 256 / 50e12);
   EXPECT_DOUBLE_EQ(seconds(attention(25, false, true), own), 2.0 * 2 * 64 * 128 * 64 / 50e12);
+}
+
+// With a window of 64, of the same 256 own forward computes 2 + 3 tiles, own backward 1 + 2 + 2 + 2. Around a query of
+// an encoder it is 3 + 3.
+TEST(PartTimes, AttentionComputesNoTilesOutsideTheWindow) {
+  OperationPart forward = attention(256, false, true, false), backward = attention(256, true, true, false);
+  OperationPart around = attention(256, false, false, false);
+  forward.window = backward.window = around.window = 64;
+  EXPECT_DOUBLE_EQ(seconds(forward), 2.0 * 2 * 64 * (5 * 128 * 64) / 50e12);
+  EXPECT_DOUBLE_EQ(seconds(backward), 2.0 * 7 * 64 * (7 * 64 * 64) / 50e12);
+  EXPECT_DOUBLE_EQ(seconds(around), 2.0 * 2 * 64 * (6 * 128 * 64) / 50e12);
 }
 
 TEST(PartTimes, ALibraryAttendsToWindowsInBf16) {
@@ -152,8 +163,8 @@ TEST_F(OperationPartsOf, AttentionBySequence) {
                                 .log_sum = f32(2, rows)});
     return of("attention_forward");
   };
-  const auto part = [](int64_t length, bool windows) {
-    OperationPart one = attention(length, false, true, windows);
+  const auto part = [](int64_t length, bool for_libraries) {
+    OperationPart one = attention(length, false, true, for_libraries);
     one.bytes = 4.0 * static_cast<double>(length) * 64 * 2;
     return one;
   };

@@ -75,7 +75,7 @@ class LlmcPlan {
                         .k = kHead,
                         .backward = attention == &backward,
                         .causal = true,
-                        .windows = true}] = attention->calls * s.windows * (w / kHead);
+                        .for_libraries = true}] = attention->calls * s.windows * (w / kHead);
     }
   }
   void head() {

@@ -12,11 +12,6 @@ constexpr int64_t kQueryRun = 4 * kQueryBlock;            // query rows of a til
 constexpr int64_t kKeyRun = 4 * kKeyBlock;                // keys of a tile that makes key and value gradients alone
 constexpr size_t kScratchOfWholeTile = size_t{32} << 20;  // the most bytes for a thread that makes both at once
 
-struct Range {
-  int64_t begin = 0, end = 0;
-  int64_t size() const { return end - begin; }
-};
-
 // One thread's scratch: `rows` queries of one head, the gradients of `keys` keys, and one block of keys.
 template <class A>
 struct BackwardScratch {
@@ -68,7 +63,8 @@ class AttentionBackwardTile {
         query_start_(args.query_offsets->host[sequence]),
         key_start_(args.key_offsets->host[sequence]),
         rows_(args.query_offsets->host[sequence + 1] - query_start_),
-        keys_(args.key_offsets->host[sequence + 1] - key_start_) {}
+        keys_(args.key_offsets->host[sequence + 1] - key_start_),
+        band_(formulas::Band::of(args.causal, args.window)) {}
 
   // It takes five products: scores, dP, dV, dK and dQ.
   void all_gradients() {
@@ -81,9 +77,10 @@ class AttentionBackwardTile {
   // It takes four products: scores, dP, dV and dK.
   void key_gradients(int64_t begin) {
     if (begin >= keys_) return;
+    const int64_t end = std::min(begin + kKeyRun, keys_);
     run({.heads = {0, args_.heads.queries},
-         .queries = {args_.causal ? begin : 0, rows_},
-         .keys = {begin, std::min(begin + kKeyRun, keys_)},
+         .queries = {band_.flipped().first(begin), band_.flipped().end(end - 1, rows_)},
+         .keys = {begin, end},
          .dkeys = true});
   }
   // It takes three products: scores, dP and dQ.
@@ -105,8 +102,8 @@ class AttentionBackwardTile {
       for (int64_t row = part.queries.begin; row < part.queries.end; row += s_.rows) {
         const Range rows{row, std::min(row + s_.rows, part.queries.end)};
         start(q, rows);
-        const int64_t end = args_.causal ? std::min(part.keys.end, rows.end) : part.keys.end;
-        for (int64_t key = part.keys.begin; key < end; key += kKeyBlock) {
+        const int64_t end = band_.end(rows.end - 1, part.keys.end);
+        for (int64_t key = first_block(part, rows); key < end; key += kKeyBlock) {
           key_block(part, q, rows, {key, std::min(key + kKeyBlock, end)});
         }
         if (!part.dqueries) continue;
@@ -118,6 +115,12 @@ class AttentionBackwardTile {
     const int64_t first = key_start_ + part.keys.begin;
     unpack_rows(s_.dkeys, A{1}, part.keys.size(), to_.key(first, group_), to_.key_row());
     unpack_rows(s_.dvalues, A{1}, part.keys.size(), to_.value(first, group_), to_.key_row());
+  }
+
+  // Where the first block of the part's keys begins that the rows see.
+  int64_t first_block(const GradientPart& part, Range rows) const {
+    const int64_t hidden = std::max<int64_t>(0, band_.first(rows.begin) - part.keys.begin);
+    return part.keys.begin + hidden / kKeyBlock * kKeyBlock;
   }
 
   // Packs one head's queries and output gradients; delta = rowsum(dout * out), which accounts for dropped weights.
@@ -154,8 +157,8 @@ class AttentionBackwardTile {
                              .rows = std::min(kQueryBlock, rows.end - r),
                              .key_begin = keys.begin,
                              .keys = keys.size(),
-                             .causal = args_.causal};
-      if (block.visible(block.rows - 1) > 0) backward_block(part, block, query_head, r - rows.begin);
+                             .band = band_};
+      if (!block.empty()) backward_block(part, block, query_head, r - rows.begin);
     }
   }
 
@@ -180,12 +183,13 @@ class AttentionBackwardTile {
 
   // weights: scores -> P M; dweights: dout V^T -> dS, for the keys that row r sees; nothing reads those of other keys.
   void score_gradients(const ScoreBlock& block, int64_t r, int64_t query_head, int64_t state) const {
-    A* weights = s_.weights + r * s_.score_row;
-    A* dweights = s_.dweights + r * s_.score_row;
-    const int64_t whole = padded<A>(block.visible(r));
+    const Range seen = block.seen(r);
+    A* weights = s_.weights + r * s_.score_row + seen.begin;
+    A* dweights = s_.dweights + r * s_.score_row + seen.begin;
+    const int64_t whole = padded<A>(seen.size());
     const A log_sum = s_.log_sum[state], delta = s_.delta[state];
     if (mask_.active()) {
-      mask_.multipliers(query_start_ + block.query_begin + r, block.key_begin, whole, s_.dropout_scale,
+      mask_.multipliers(query_start_ + block.query_begin + r, block.key_begin + seen.begin, whole, s_.dropout_scale,
                         static_cast<uint32_t>(args_.first_head + head(query_head)));
     }
     for (int64_t j = 0; j < whole; j += kVecLanes<A>) {
@@ -199,26 +203,29 @@ class AttentionBackwardTile {
 
   // sums[j] += weights^T rows, over the rows that see key j.
   void add_transposed(const ScoreBlock& block, const A* weights, const A* rows, A* sums) const {
-    const auto add = [&](int64_t key, int64_t keys, int64_t first, int64_t lead) {
-      if (first >= block.rows) return;
+    const auto add = [&](int64_t key, int64_t keys) {
+      const int64_t position = block.key_begin + key, end = block.query_begin + block.rows;
+      const Range seeing{std::max<int64_t>(0, band_.flipped().first(position) - block.query_begin),
+                         band_.flipped().end(position + keys - 1, end) - block.query_begin};
+      if (seeing.size() <= 0) return;
+      const int64_t ahead = position - (block.query_begin + seeing.begin);  // of the first row, the first key is
       tile_product<A>({.m = keys,
                        .n = s_.columns,
-                       .k = block.rows - first,
-                       .a = weights + first * s_.score_row + key,
+                       .k = seeing.size(),
+                       .a = weights + seeing.begin * s_.score_row + key,
                        .a_row = 1,
                        .a_column = s_.score_row,
-                       .b = rows + first * s_.columns,
+                       .b = rows + seeing.begin * s_.columns,
                        .b_row = s_.columns,
                        .c = sums + key * s_.columns,
                        .c_row = s_.columns,
                        .add = true,
-                       .lead = lead});
+                       .lead = band_.after - ahead,
+                       .seen = ahead + band_.before + 1});
     };
-    if (block.full()) return add(0, block.keys, 0, kNoEdge);
+    if (block.full()) return add(0, block.keys);
     for (int64_t key = 0; key < block.keys; key += kTileRows) {
-      const int64_t ahead = block.key_begin + key - block.query_begin;  // the first row that sees this key
-      const int64_t first = std::max<int64_t>(0, ahead);
-      add(key, std::min<int64_t>(kTileRows, block.keys - key), first, first - ahead);
+      add(key, std::min<int64_t>(kTileRows, block.keys - key));
     }
   }
 
@@ -234,6 +241,7 @@ class AttentionBackwardTile {
   const DropoutMask& mask_;
   const BackwardScratch<A>& s_;
   int64_t width_, group_, query_start_, key_start_, rows_, keys_;
+  formulas::Band band_;
 };
 
 // Scratch of a thread whose tiles make all gradients of a sequence and key/value head: it grows with the sequence, not

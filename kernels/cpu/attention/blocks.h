@@ -10,6 +10,7 @@
 #include "kernels/cpu/tile.h"
 #include "kernels/cpu/transpose.h"
 #include "kernels/cpu/vec.h"
+#include "kernels/formulas/band.h"
 #include "kernels/formulas/softmax.h"
 #include "kernels/ops/attention.h"
 
@@ -65,27 +66,36 @@ Extent extent_of(const Args& args) {
   return {args.query_offsets->longest, args.key_offsets->longest};
 }
 
+struct Range {
+  int64_t begin = 0, end = 0;
+  int64_t size() const { return end - begin; }
+};
+
 // One block of scores: `rows` queries from position query_begin on, `keys` keys from position key_begin on.
 struct ScoreBlock {
   int64_t query_begin = 0, rows = 0;
   int64_t key_begin = 0, keys = 0;
-  bool causal = false;
-  // How many of the block's first keys row r sees.
-  int64_t visible(int64_t r) const {
-    return causal ? std::clamp<int64_t>(query_begin + r + 1 - key_begin, 0, keys) : keys;
+  formulas::Band band;
+  // Which of the block's keys row r sees. Neither end falls from one row to the next.
+  Range seen(int64_t r) const {
+    const int64_t query = query_begin + r;
+    const int64_t begin = std::clamp<int64_t>(band.first(query) - key_begin, 0, keys);
+    return {begin, std::clamp<int64_t>(band.end(query, key_begin + keys) - key_begin, begin, keys)};
   }
-  bool full() const { return visible(0) == keys; }
+  bool full() const { return seen(0).end == keys && seen(rows - 1).begin == 0; }
+  bool empty() const { return seen(0).begin >= seen(rows - 1).end; }
 };
 
-// Calls body(first_row, rows, keys) for pieces of a block's rows that see about the same number of keys: whole blocks
-// away from the diagonal, tiles of rows along it, so that little is computed behind the mask. The last row of the piece
-// sees `keys` keys, at least one.
+// Calls body(first_row, rows, keys) for pieces of a block's rows that see about the same keys: whole blocks away from
+// the band's edges, tiles of rows along them, so that little is computed behind the mask. `keys` are those that some
+// row of the piece sees, at least one.
 template <class Body>
 void for_each_row_piece(const ScoreBlock& block, Body&& body) {
-  if (block.full()) return body(int64_t{0}, block.rows, block.keys);
+  if (block.full()) return body(int64_t{0}, block.rows, Range{0, block.keys});
   for (int64_t r = 0; r < block.rows; r += kTileRows) {
     const int64_t rows = std::min<int64_t>(kTileRows, block.rows - r);
-    if (const int64_t keys = block.visible(r + rows - 1); keys > 0) body(r, rows, keys);
+    const Range keys{block.seen(r).begin, block.seen(r + rows - 1).end};
+    if (keys.size() > 0) body(r, rows, keys);
   }
 }
 
@@ -93,15 +103,16 @@ void for_each_row_piece(const ScoreBlock& block, Body&& body) {
 template <class A>
 void block_scores(const ScoreBlock& block, int64_t width, const A* queries, int64_t query_row, const A* keys_transposed,
                   int64_t key_row, A* scores, int64_t score_row) {
-  for_each_row_piece(block, [&](int64_t r, int64_t rows, int64_t keys) {
+  for_each_row_piece(block, [&](int64_t r, int64_t rows, Range keys) {
+    const int64_t first = keys.begin / kVecLanes<A> * kVecLanes<A>;
     tile_product<A>({.m = rows,
-                     .n = padded<A>(keys),
+                     .n = padded<A>(keys.end - first),
                      .k = width,
                      .a = queries + r * query_row,
                      .a_row = query_row,
-                     .b = keys_transposed,
+                     .b = keys_transposed + first,
                      .b_row = key_row,
-                     .c = scores + r * score_row,
+                     .c = scores + r * score_row + first,
                      .c_row = score_row});
   });
 }
@@ -110,18 +121,20 @@ void block_scores(const ScoreBlock& block, int64_t width, const A* queries, int6
 template <class A>
 void add_weighted(const ScoreBlock& block, int64_t columns, const A* weights, int64_t weight_row, const A* values,
                   int64_t value_row, A* sums, int64_t sum_row) {
-  for_each_row_piece(block, [&](int64_t r, int64_t rows, int64_t keys) {
+  for_each_row_piece(block, [&](int64_t r, int64_t rows, Range keys) {
+    const int64_t ahead = block.query_begin + r - (block.key_begin + keys.begin);  // of the first key, the first row is
     tile_product<A>({.m = rows,
                      .n = columns,
-                     .k = keys,
-                     .a = weights + r * weight_row,
+                     .k = keys.size(),
+                     .a = weights + r * weight_row + keys.begin,
                      .a_row = weight_row,
-                     .b = values,
+                     .b = values + keys.begin * value_row,
                      .b_row = value_row,
                      .c = sums + r * sum_row,
                      .c_row = sum_row,
                      .add = true,
-                     .seen = block.causal ? block.query_begin + r + 1 - block.key_begin : kNoEdge});
+                     .lead = block.band.before - ahead,
+                     .seen = ahead + block.band.after + 1});
   });
 }
 
@@ -137,8 +150,8 @@ inline Vec<A> exp_lanes(Vec<A> v) {
   return each_lane<A>(v, [](A x) { return exp(x); });
 }
 
-// Turns a row's scores into exp(score - max), for the visible > 0 keys that it sees; nothing reads those that follow.
-// Returns the factor for the sums over earlier blocks, since the maximum may have grown.
+// Turns a row's scores into exp(score - max), for the visible > 0 keys that it sees, from scores[0] on; nothing reads
+// those that follow. Returns the factor for the sums over earlier blocks, since the maximum may have grown.
 template <class A>
 A online_softmax_update(RunningSoftmax<A>& state, A* scores, int64_t visible) {
   constexpr int64_t kLanes = kVecLanes<A>;

@@ -17,7 +17,7 @@ struct CachedScratch {
 
   CachedScratch(const AttentionHeads& heads, Scratch scratch) {
     columns = padded<A>(heads.head_dim);
-    score_row = kKeyBlock;
+    score_row = kKeyBlock + kVecLanes<A>;  // a row's whole vectors begin at any key
     const int64_t rows = kQueryBlock * heads.queries;
     queries = scratch.take<A>(rows * columns);
     sums = scratch.take<A>(rows * columns);
@@ -64,6 +64,7 @@ class CachedAttentionTile {
         row_(args.query_offsets->host[sequence] + chunk * kQueryBlock),
         rows_(std::min<int64_t>(kQueryBlock, args.query_offsets->host[sequence + 1] - row_)),
         position_(args.rows->past[sequence] + chunk * kQueryBlock),
+        band_(formulas::Band::of(static_cast<bool>(args.qkv), args.window)),
         keys_(args.qkv ? position_ + rows_ : args.rows->past[sequence]),
         key_row_(args.heads.kv_heads * 2 * width_),
         keys_at_(args.cache.device_data<T>() + args.rows->slots[sequence] * args.cache.size(1) * key_row_ +
@@ -79,13 +80,15 @@ class CachedAttentionTile {
     }
     std::fill_n(s_.sums, state * s_.columns, A{0});
     std::fill_n(s_.softmax, state, RunningSoftmax<A>{});
-    for (int64_t key = 0; key < keys_; key += kKeyBlock) key_block(key, std::min(kKeyBlock, keys_ - key));
+    for (int64_t key = band_.first(position_) / kKeyBlock * kKeyBlock; key < keys_; key += kKeyBlock) {
+      key_block(key, std::min(kKeyBlock, keys_ - key));
+    }
     finish();
   }
 
  private:
   void key_block(int64_t key, int64_t keys) {
-    const T* at = keys_at_ + key * key_row_;
+    const T* at = keys_at_ + key % args_.cache.size(1) * key_row_;  // a ring holds whole blocks
     const A* values = nullptr;
     int64_t value_row = s_.columns;
     if constexpr (std::is_same_v<A, T>) {
@@ -95,24 +98,20 @@ class CachedAttentionTile {
       pack_rows<A>(at + width_, key_row_, keys, width_, A{1}, s_.values, s_.columns);
       values = s_.values;
     }
-    const ScoreBlock block{.query_begin = position_,
-                           .rows = rows_,
-                           .key_begin = key,
-                           .keys = keys,
-                           .causal = static_cast<bool>(args_.qkv)};
+    const ScoreBlock block{.query_begin = position_, .rows = rows_, .key_begin = key, .keys = keys, .band = band_};
     for (int64_t q = 0; q < args_.heads.queries; ++q) {
       const int64_t state = q * rows_;
-      for (int64_t r = 0; r < rows_; ++r) weights(at, block.visible(r), r, state + r);
+      for (int64_t r = 0; r < rows_; ++r) weights(at, block.seen(r), r, state + r);
       add_weighted(block, s_.columns, s_.scores, s_.score_row, values, value_row, s_.sums + state * s_.columns,
                    s_.columns);
     }
   }
 
-  void weights(const T* keys, int64_t visible, int64_t r, int64_t state) const {
-    if (visible == 0) return;
-    A* scores = s_.scores + r * s_.score_row;
-    row_scores(s_.queries + state * s_.columns, width_, keys, key_row_, visible, scores);
-    const A rescale = online_softmax_update(s_.softmax[state], scores, visible);
+  void weights(const T* keys, Range seen, int64_t r, int64_t state) const {
+    if (seen.size() == 0) return;
+    A* scores = s_.scores + r * s_.score_row + seen.begin;
+    row_scores(s_.queries + state * s_.columns, width_, keys + seen.begin * key_row_, key_row_, seen.size(), scores);
+    const A rescale = online_softmax_update(s_.softmax[state], scores, seen.size());
     if (rescale != A{1}) scale_row(s_.sums + state * s_.columns, rescale, s_.columns);
   }
 
@@ -130,7 +129,9 @@ class CachedAttentionTile {
 
   const CachedAttention& args_;
   const CachedScratch<A>& s_;
-  int64_t width_, group_, row_, rows_, position_, keys_, key_row_;
+  int64_t width_, group_, row_, rows_, position_;
+  formulas::Band band_;
+  int64_t keys_, key_row_;
   const T* keys_at_;
 };
 
@@ -142,10 +143,12 @@ void append_to_cache(const CachedAttention& args, int threads) {
   const int64_t pair = 2 * args.heads.head_dim, groups = args.heads.kv_heads;
   parallel_for(threads, sequences, 16, [&](int64_t begin, int64_t end) {
     for (int64_t s = begin; s < end; ++s) {
-      T* to =
-          args.cache.device_data<T>() + (args.rows->slots[s] * args.cache.size(1) + args.rows->past[s]) * groups * pair;
-      for (int64_t row = args.query_offsets->host[s]; row < args.query_offsets->host[s + 1]; ++row) {
-        for (int64_t g = 0; g < groups; ++g, to += pair) std::copy_n(from.key(row, g), pair, to);
+      const int64_t capacity = args.cache.size(1);
+      T* const slot = args.cache.device_data<T>() + args.rows->slots[s] * capacity * groups * pair;
+      int64_t position = args.rows->past[s];
+      for (int64_t row = args.query_offsets->host[s]; row < args.query_offsets->host[s + 1]; ++row, ++position) {
+        T* const to = slot + position % capacity * groups * pair;
+        for (int64_t g = 0; g < groups; ++g) std::copy_n(from.key(row, g), pair, to + g * pair);
       }
     }
   });

@@ -51,14 +51,17 @@ class AttentionForwardTile {
         query_start_(args.query_offsets->host[sequence]),
         key_start_(args.key_offsets->host[sequence]),
         keys_(args.key_offsets->host[sequence + 1] - key_start_),
+        band_(formulas::Band::of(args.causal, args.window)),
         begin_(chunk * kChunk),
         rows_(std::min<int64_t>(kChunk, args.query_offsets->host[sequence + 1] - query_start_ - begin_)) {}
 
   void run() {
     if (rows_ <= 0) return;
     start();
-    const int64_t end = args_.causal ? std::min(keys_, begin_ + rows_) : keys_;
-    for (int64_t key = 0; key < end; key += kKeyBlock) key_block(key, std::min(kKeyBlock, end - key));
+    const int64_t end = band_.end(begin_ + rows_ - 1, keys_);
+    for (int64_t key = band_.first(begin_) / kKeyBlock * kKeyBlock; key < end; key += kKeyBlock) {
+      key_block(key, std::min(kKeyBlock, end - key));
+    }
     finish();
   }
 
@@ -84,8 +87,8 @@ class AttentionForwardTile {
                                .rows = std::min(kQueryBlock, rows_ - r),
                                .key_begin = key,
                                .keys = keys,
-                               .causal = args_.causal};
-        if (block.visible(block.rows - 1) > 0) attend(block, q, q * rows_ + r);
+                               .band = band_};
+        if (!block.empty()) attend(block, q, q * rows_ + r);
       }
     }
   }
@@ -95,21 +98,21 @@ class AttentionForwardTile {
     block_scores(block, args_.heads.head_dim, s_.queries + state * s_.columns, s_.columns, s_.keys, s_.score_row,
                  s_.scores, s_.score_row);
     for (int64_t r = 0; r < block.rows; ++r) {
-      const int64_t visible = block.visible(r);
-      if (visible == 0) continue;
-      A* scores = s_.scores + r * s_.score_row;
-      const A rescale = online_softmax_update(s_.softmax[state + r], scores, visible);
+      const Range seen = block.seen(r);
+      if (seen.size() == 0) continue;
+      A* scores = s_.scores + r * s_.score_row + seen.begin;
+      const A rescale = online_softmax_update(s_.softmax[state + r], scores, seen.size());
       if (rescale != A{1}) scale_row(sums + r * s_.columns, rescale, s_.columns);
-      if (mask_.active()) drop(block, r, query_head, visible, scores);
+      if (mask_.active()) drop(block, r, query_head, seen, scores);
     }
     add_weighted(block, s_.columns, s_.scores, s_.score_row, s_.values, s_.columns, sums, s_.columns);
   }
 
-  void drop(const ScoreBlock& block, int64_t r, int64_t query_head, int64_t visible, A* weights) const {
-    const int64_t head = args_.first_head + group_ * args_.heads.queries + query_head;
-    mask_.multipliers(query_start_ + block.query_begin + r, block.key_begin, padded<A>(visible), s_.dropout_scale,
+  void drop(const ScoreBlock& block, int64_t r, int64_t query_head, Range seen, A* weights) const {
+    const int64_t head = args_.first_head + group_ * args_.heads.queries + query_head, whole = padded<A>(seen.size());
+    mask_.multipliers(query_start_ + block.query_begin + r, block.key_begin + seen.begin, whole, s_.dropout_scale,
                       static_cast<uint32_t>(head));
-    multiply_row(weights, s_.dropout_scale, padded<A>(visible));
+    multiply_row(weights, s_.dropout_scale, whole);
   }
 
   void finish() {
@@ -133,7 +136,9 @@ class AttentionForwardTile {
   const HeadRows<const T>& from_;
   const DropoutMask& mask_;
   const ForwardScratch<A>& s_;
-  int64_t group_, query_start_, key_start_, keys_, begin_, rows_;
+  int64_t group_, query_start_, key_start_, keys_;
+  formulas::Band band_;
+  int64_t begin_, rows_;
 };
 
 template <class T>

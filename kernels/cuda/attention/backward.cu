@@ -38,15 +38,18 @@ __global__ void __launch_bounds__(KeyShape<T, kWidth, kMostWarps>::kThreads, Key
   const int first_column = Shape::kParts == 1 ? 0 : static_cast<int>(blockIdx.z) * kColumns,
             columns = min(kColumns, width - first_column);
   if (columns <= 0) return;
-  // The begin of the first query tile that sees a key.
-  const auto start = [&] { return args.causal ? tile.begin / kOther * kOther : 0; };
+  // Where the first query tile begins that sees a key, and where the queries end that do.
+  const auto start = [&] { return args.band.flipped().first(tile.begin) / kOther * kOther; };
+  const auto stop = [&] {
+    return args.band.flipped().end(min(tile.begin + Shape::kOwn, tile.length) - 1, tile.others);
+  };
 
   // A tile of queries: which query head of the group, and where it begins. Each head's tiles go one after the other.
   struct QueryTile {
     int query, begin;
   };
   const auto after = [&](const QueryTile& t) {
-    return t.begin + kOther < tile.others ? QueryTile{t.query, t.begin + kOther} : QueryTile{t.query + 1, start()};
+    return t.begin + kOther < stop() ? QueryTile{t.query, t.begin + kOther} : QueryTile{t.query + 1, start()};
   };
   const auto fetch = [&](const QueryTile& t, int turn) {
     if (t.query < args.queries) {
@@ -71,7 +74,7 @@ __global__ void __launch_bounds__(KeyShape<T, kWidth, kMostWarps>::kThreads, Key
     copy_tile<T, kWidth, Shape::kOwn, Shape::kThreads>(own[which], from, stride,
                                                        min(Shape::kOwn, tile.length - tile.begin), width, args.vectors);
   }
-  QueryTile next{tile.others > start() ? 0 : args.queries, start()};
+  QueryTile next{stop() > start() ? 0 : args.queries, start()};
   fetch(next, 0);
 
   const int first = static_cast<int>(threadIdx.x) / kWarp * kWarpRows;
@@ -88,7 +91,7 @@ __global__ void __launch_bounds__(KeyShape<T, kWidth, kMostWarps>::kThreads, Key
     const T *queries = buffer(2 * turn), *dout = buffer(2 * turn + 1);
     const QueryNumbers<kOther>& number = numbers[turn];
     const int end = position() < tile.length ? tile.others : 0;  // 0: the warp has no keys
-    const SeenFrom seen(position(), end, args.causal);
+    const SeenInBand seen{position(), end, args.band.flipped()};
     const auto take = [&]<bool kEdge>() {
       float weights[kOther / 8][4];
       row_products<kWidth, kOther, kAtOnce>(own[0], first, queries, weights);
@@ -177,7 +180,8 @@ __global__ void __launch_bounds__(QueryShape<T, kWidth, kMostWarps>::kThreads,
   const int first_column = Shape::kParts == 1 ? 0 : static_cast<int>(blockIdx.z) * kColumns,
             columns = min(kColumns, width - first_column);
   const auto rows = [&] { return min(Shape::kOwn, tile.length - tile.begin); };
-  const auto end = [&] { return args.causal ? min(tile.others, tile.begin + rows()) : tile.others; };
+  const auto start = [&] { return args.band.first(tile.begin) / kOther * kOther; };
+  const auto end = [&] { return args.band.end(tile.begin + rows() - 1, tile.others); };
 
   const auto fetch = [&](int begin, int turn) {
     if (begin < end()) {
@@ -197,7 +201,7 @@ __global__ void __launch_bounds__(QueryShape<T, kWidth, kMostWarps>::kThreads,
     copy_tile<T, kWidth, Shape::kOwn, Shape::kThreads>(own[0], from, stride, rows(), width, args.vectors);
     copy_tile<T, kWidth, Shape::kOwn, Shape::kThreads>(own[1], dout, dout_stride, rows(), width, args.vectors);
   }
-  fetch(0, 0);
+  fetch(start(), 0);
 
   const int first = static_cast<int>(threadIdx.x) / kWarp * kWarpRows;
   const auto position = [&] { return tile.begin + first; };
@@ -213,13 +217,13 @@ __global__ void __launch_bounds__(QueryShape<T, kWidth, kMostWarps>::kThreads,
   }
   float dqueries[kColumns / 8][4];
   clear(dqueries);
-  for (int begin = 0, turn = 0; begin < end(); begin += kOther, turn ^= 1) {
+  for (int begin = start(), turn = 0; begin < end(); begin += kOther, turn ^= 1) {
     fetch(begin + kOther, turn ^ 1);
     wait_for_copies<1>();
     __syncthreads();
     const T *keys_tile = buffer(2 * turn), *values = buffer(2 * turn + 1);
     const int seen_keys = position() < tile.length ? tile.others : 0;  // 0: the warp has no queries
-    const SeenUpTo seen(position(), seen_keys, args.causal);
+    const SeenInBand seen{position(), seen_keys, args.band};
     const auto take = [&]<bool kEdge>() {
       float weights[kOther / 8][4], dweights[kOther / 8][4];
       row_products<kWidth, kOther, Shape::kAtOnce>(own[0], first, keys_tile, weights);
@@ -271,7 +275,7 @@ void launch_backward(const Stream& stream, const AttentionBackward& args, float*
                                      .sequences = static_cast<int>(args.query_offsets->sequences()),
                                      .groups = static_cast<int>(heads.kv_heads),
                                      .queries = static_cast<int>(heads.queries),
-                                     .causal = args.causal,
+                                     .band = formulas::Band::of(args.causal, args.window),
                                      .vectors = vectorised_heads<T>(heads, qkv, q, kv, dout, out, dqkv, dq, dkv),
                                      .scale = attention_scale(args.scale),
                                      .dropout = {DropoutMask(args.dropout), static_cast<uint32_t>(args.first_head)}};

@@ -16,7 +16,8 @@ struct AttentionForwardArgs {
   HeadRows<const T> from;
   const int32_t *query_offsets, *key_offsets;
   int sequences, queries;  // queries: query heads of a group
-  bool causal, vectors;
+  formulas::Band band;
+  bool vectors;
   float scale;
   AttentionDropout dropout;  // the dropout of head 0
   T* out;
@@ -38,7 +39,8 @@ __global__ void __launch_bounds__(AttentionShape<T, kWidth, kMostWarps>::kThread
   const int64_t key_row = args.key_offsets[tile.sequence];
   const int keys = static_cast<int>(args.key_offsets[tile.sequence + 1] - key_row);
   const int rows = min(Shape::kRows, tile.length - tile.begin);
-  const int end = args.causal ? min(keys, tile.begin + rows) : keys;
+  const int start = args.band.first(tile.begin) / Shape::kKeys * Shape::kKeys,
+            end = args.band.end(tile.begin + rows - 1, keys);
 
   const auto fetch = [&](int begin, int turn) {
     if (begin < end) {
@@ -52,7 +54,7 @@ __global__ void __launch_bounds__(AttentionShape<T, kWidth, kMostWarps>::kThread
     const int64_t stride = args.from.query_row;
     copy_tile<T, kWidth, Shape::kRows, Shape::kThreads>(tiles.queries(), from, stride, rows, width, args.vectors);
   }
-  fetch(0, 0);
+  fetch(start, 0);
   AttentionDropout dropout = args.dropout;
   dropout.head += head;
   auto* const dropout_rows = reinterpret_cast<AttentionDropout::Row*>(tiles.end());  // read once, here
@@ -62,11 +64,12 @@ __global__ void __launch_bounds__(AttentionShape<T, kWidth, kMostWarps>::kThread
 
   const int first = static_cast<int>(threadIdx.x) / kWarp * kWarpRows, position = tile.begin + first;
   const int most = position < tile.length ? keys : 0;  // 0: the warp has no queries
-  const Seen seen = seen_up_to([&](int r) { return args.causal ? min(most, position + r + 1) : most; });
+  const Seen seen = seen_between([&](int r) { return args.band.first(position + r); },
+                                 [&](int r) { return args.band.end(position + r, most); });
   const float base = args.scale * kLog2E;
   RunningRows<Shape::kColumns> state;
   state.clear();
-  for (int begin = 0, turn = 0; begin < end; begin += Shape::kKeys, turn ^= 1) {
+  for (int begin = start, turn = 0; begin < end; begin += Shape::kKeys, turn ^= 1) {
     fetch(begin + Shape::kKeys, turn ^ 1);
     wait_for_copies<1>();
     __syncthreads();
@@ -114,7 +117,7 @@ void launch_forward(const Stream& stream, const AttentionForward& args) {
                                     .key_offsets = args.key_offsets->device.template device_data<int32_t>(),
                                     .sequences = static_cast<int>(args.query_offsets->sequences()),
                                     .queries = static_cast<int>(heads.queries),
-                                    .causal = args.causal,
+                                    .band = formulas::Band::of(args.causal, args.window),
                                     .vectors = vectorised_heads<T>(heads, qkv, q, kv, out),
                                     .scale = attention_scale(args.scale),
                                     .dropout = {DropoutMask(args.dropout), static_cast<uint32_t>(args.first_head)},

@@ -19,7 +19,8 @@ struct AttentionBackwardArgs {
   int64_t rows;          // queries of all sequences
   const int32_t *query_offsets, *key_offsets;
   int sequences, groups, queries;  // queries: query heads of a group
-  bool causal, vectors;
+  formulas::Band band;
+  bool vectors;
   float scale;
   AttentionDropout dropout;  // the dropout of head 0
 

@@ -2,6 +2,7 @@
 #pragma once
 #include "kernels/cuda/attention/tiles.cuh"
 #include "kernels/cuda/dropout.cuh"
+#include "kernels/formulas/band.h"
 
 // Which elements of a block of scores take part. A thread holds rows lane / 4 and lane / 4 + 8 of a warp's 16 rows, and
 // of every 8 columns lane % 4 * 2 and the next: element [j][2 h + odd] is row lane / 4 + 8 h, column 8 j + lane % 4 * 2
@@ -19,41 +20,32 @@ struct Seen {
   __device__ bool all(int begin, int count) const { return all_first <= begin && begin + count <= all_last; }
 };
 
-// Row r of the warp sees columns 0 .. last(r); last(r) never falls.
-template <class Last>
-__device__ Seen seen_up_to(Last last) {
+// Row r of the warp sees columns first(r) .. last(r); neither falls from one row to the next.
+template <class First, class Last>
+__device__ Seen seen_between(First first, Last last) {
   const int row = lane() / 4;
-  return {.first = {0, 0},
+  return {.first = {first(row), first(row + 8)},
           .last = {last(row), last(row + 8)},
-          .some_first = 0,
+          .some_first = first(0),
           .some_last = last(kWarpRows - 1),
-          .all_first = 0,
+          .all_first = first(kWarpRows - 1),
           .all_last = last(0)};
 }
 
-// Far from every position, and from what overflows.
-constexpr int kFarAway = 1 << 30;
-
-// Row r of the warp sees columns 0 .. min(begin + r + 1, end): its place is begin + r, or far away if it sees all. Two
-// numbers, from which the rest is computed where it is asked for: sums leave few registers.
-struct SeenUpTo {
+// Row r of the warp, at position begin + r, sees the columns of its band up to `end`. What each row sees is computed
+// where it is asked for, since sums leave few registers.
+struct SeenInBand {
   int begin, end;
+  formulas::Band band;
 
-  __device__ SeenUpTo(int begin, int end, bool causal) : begin(causal ? begin : kFarAway), end(end) {}
-  __device__ int last(int r) const { return min(begin + r + 1, end); }
-  __device__ bool operator()(int h, int column) const { return column < last(lane() / 4 + 8 * h); }
-  __device__ bool any(int at, int) const { return at < last(kWarpRows - 1); }
-  __device__ bool all(int at, int count) const { return at + count <= last(0); }
-};
-
-// Row r of the warp, a key, sees columns begin + r .. end, which are queries, or 0 .. end.
-struct SeenFrom {
-  int begin, end;
-
-  __device__ SeenFrom(int begin, int end, bool causal) : begin(causal ? begin : -kFarAway), end(end) {}
-  __device__ bool operator()(int h, int column) const { return begin + lane() / 4 + 8 * h <= column && column < end; }
-  __device__ bool any(int at, int count) const { return at < end && at + count > begin; }
-  __device__ bool all(int at, int count) const { return begin + kWarpRows - 1 <= at && at + count <= end; }
+  __device__ int first(int r) const { return band.first(begin + r); }
+  __device__ int last(int r) const { return band.end(begin + r, end); }
+  __device__ bool operator()(int h, int column) const {
+    const int r = lane() / 4 + 8 * h;
+    return first(r) <= column && column < last(r);
+  }
+  __device__ bool any(int at, int count) const { return at < last(kWarpRows - 1) && at + count > first(0); }
+  __device__ bool all(int at, int count) const { return first(kWarpRows - 1) <= at && at + count <= last(0); }
 };
 
 // Attention's dropout: position = query position, channel = key position.

@@ -11,6 +11,7 @@ namespace {
 template <class Args>
 const char* beyond(const Args& args) {
   if (args.out.dtype() != DType::BF16) return "it computes in bf16 alone";
+  if (args.window > 0) return "each query sees a window of keys, in whose tiles weft's own kernels compute less";
   if (args.heads.queries != 1) return "several query heads share a key/value head, which no stride describes";
   if (args.dropout.active()) return "attention's weights have dropout, whose masks are weft's own";
   if (!args.query_offsets->one_length() || !args.key_offsets->one_length()) return "sequences have several lengths";

@@ -15,10 +15,11 @@
 namespace weft::cuda {
 namespace {
 
-// A row's keys are taken in chunks, each by itself, and the chunks are then joined in their order. So a row's bits
-// follow from its own past alone. If there are few rows, as in decoding, each chunk has a block of its own and a second
-// kernel joins them; if there are many, a block takes all chunks of its rows and joins them as they come.
+// A row's keys are taken in chunks of positions, each by itself, and the chunks are then joined in their order. So a
+// row's bits follow from its own past alone. If there are few rows, as in decoding, each chunk has a block of its own
+// and a second kernel joins them; if there are many, a block takes all chunks of its rows and joins them as they come.
 constexpr int kChunk = tuning::kCacheChunk;
+static_assert(kRingBlock % kChunk == 0, "a chunk lies in one piece in a ring");
 
 // The rows of a tile are those of a sequence with all query heads of a group: row m is row m / queries of the sequence,
 // query head m % queries.
@@ -29,6 +30,7 @@ struct CachedAttentionArgs {
   int64_t capacity;
   const int32_t *query_offsets, *slots, *past;
   int sequences, queries, groups;
+  formulas::Band band;
   bool self, vectors;
   float scale;
   T* out;
@@ -38,7 +40,11 @@ struct CachedAttentionArgs {
   int part_row;
   float* joined;  // [blocks, JoinedSoFar]: the joined parts, on a device without shared memory for them; else null
 
-  __device__ int visible(int sequence, int row) const { return past[sequence] + (self ? row + 1 : 0); }
+  // Row `row` of a sequence with `before` positions sees the positions first .. visible - 1. The sequence's chunks are
+  // counted from the first that its first row sees.
+  __device__ int first(int before, int row) const { return band.first(before + row); }
+  __device__ int visible(int before, int row) const { return before + (self ? row + 1 : 0); }
+  __device__ int first_chunk(int before) const { return first(before, 0) / kChunk; }
   __device__ int64_t place(int64_t row, int group, int query) const { return (row * groups + group) * queries + query; }
 };
 
@@ -120,16 +126,22 @@ __global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads, Attention
   const int group = static_cast<int>(blockIdx.y) / Shape::kParts, width = args.from.width;
   const int rows = min(Shape::kRows, tile.length - tile.begin),
             columns = min(Shape::kColumns, width - tiles.first_column);
-  const auto visible = [&](int m) { return args.visible(tile.sequence, min(m, tile.length - 1) / args.queries); };
+  const auto row_of = [&](int m) { return min(m, tile.length - 1) / args.queries; };
+  const int before = args.past[tile.sequence];
+  const auto first_seen = [&](int m) { return args.first(before, row_of(m)); };
+  const auto visible = [&](int m) { return args.visible(before, row_of(m)); };
   const int keys = visible(tile.begin + rows - 1);
   const bool apart = args.parts != nullptr;
-  const int start = apart ? static_cast<int>(blockIdx.z) * kChunk : 0, end = apart ? min(keys, start + kChunk) : keys;
-  if (start > 0 && start >= end) return;
+  const int start_chunk =
+      apart ? args.first_chunk(before) + static_cast<int>(blockIdx.z) : first_seen(tile.begin) / kChunk;
+  const int start = start_chunk * kChunk, end = apart ? min(keys, start + kChunk) : keys;
+  if (blockIdx.z > 0 && start >= end) return;
 
   const auto fetch = [&](int begin, int turn) {
     if (begin < end) {
-      tiles.fetch(turn, args.cache.key(args.slots[tile.sequence] * args.capacity + begin, group), args.cache.key_row,
-                  min(Shape::kKeys, end - begin), width, args.vectors);
+      const int64_t at = args.slots[tile.sequence] * args.capacity + begin % static_cast<int>(args.capacity);
+      tiles.fetch(turn, args.cache.key(at, group), args.cache.key_row, min(Shape::kKeys, end - begin), width,
+                  args.vectors);
     }
     commit_copies();
   };
@@ -141,7 +153,8 @@ __global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads, Attention
   fetch(start, 0);
 
   const int first = static_cast<int>(threadIdx.x) / kWarp * kWarpRows, first_row = tile.begin + first;
-  const Seen seen = seen_up_to([&](int r) { return visible(first_row + r); });
+  const Seen seen =
+      seen_between([&](int r) { return first_seen(first_row + r); }, [&](int r) { return visible(first_row + r); });
   const float base = args.scale * kLog2E;
   RunningRows<Shape::kColumns> state;
   state.clear();
@@ -161,25 +174,31 @@ __global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads, Attention
     const int next = begin + Shape::kKeys, chunk = begin / kChunk * kChunk;
     if (next % kChunk != 0 && next < end) continue;
     state.finish();
-    if (!apart && chunk > 0) so_far.join(state, {chunk < seen.last[0], chunk < seen.last[1]}, base);
+    const auto in_chunk = [&](int h) { return seen.first[h] < chunk + kChunk && chunk < seen.last[h]; };
+    if (chunk > start) so_far.join(state, {in_chunk(0), in_chunk(1)}, base);
     if (next < end) so_far.save(state), state.clear();
   }
   wait_for_copies<0>();  // without a key nothing has waited for the queries, whose place is written now
   __syncthreads();
 
   const auto inside = [&](int r) { return first_row + r < tile.length; };
-  const auto in_parts = [&](int r) { return apart && visible(first_row + r) > kChunk; };
+  const auto first_chunk = [&](int r) { return first_seen(first_row + r) / kChunk; };
+  const auto in_parts = [&](int r) { return apart && visible(first_row + r) > (first_chunk(r) + 1) * kChunk; };
   const auto place = [&](int r) {
     const int m = first_row + r;
     return args.place(tile.row + m / args.queries, group, m % args.queries);
   };
   const float factor[2] = {formulas::inverse_sum(state.sum[0]), formulas::inverse_sum(state.sum[1])};
   store_rows<T, kWidth, Shape::kColumns>(state.sums, factor, tiles.queries(), first, columns, args.vectors, [&](int r) {
-    return inside(r) && !in_parts(r) && start == 0 ? args.out + place(r) * width + tiles.first_column : nullptr;
+    return inside(r) && !in_parts(r) && (!apart || start == first_chunk(r) * kChunk)
+               ? args.out + place(r) * width + tiles.first_column
+               : nullptr;
   });
   if (!apart) return;
   const int64_t part = blockIdx.z * args.rows * args.groups * args.queries;
-  const auto wanted = [&](int r) { return inside(r) && in_parts(r) && visible(first_row + r) > start; };
+  const auto wanted = [&](int r) {
+    return inside(r) && in_parts(r) && first_chunk(r) * kChunk <= start && start < visible(first_row + r);
+  };
   store_parts<T>(state, columns, [&](int r) {
     return wanted(r) ? args.parts + (part + place(r)) * args.part_row + tiles.first_column : nullptr;
   });
@@ -207,26 +226,28 @@ __global__ void __launch_bounds__(kJoinThreads) cached_attention_join(const Cach
   const int64_t all = args.rows * args.groups * args.queries, mine = thread_index() / lanes;
   const int64_t place = min(mine, all - 1), row = place / (args.groups * args.queries);
   const int sequence = last_sequence(args.sequences, row, [&](int s) { return args.query_offsets[s]; });
-  const int visible = args.visible(sequence, static_cast<int>(row - args.query_offsets[sequence]));
-  const int keys = mine < all && visible > kChunk ? visible : 0;
-  const int most = warp_reduce(keys, [](int a, int b) { return max(a, b); });
+  const int before = args.past[sequence], query = static_cast<int>(row - args.query_offsets[sequence]);
+  const int first_part = args.first(before, query) / kChunk - args.first_chunk(before);
+  const int parts = (args.visible(before, query) + kChunk - 1) / kChunk - args.first_chunk(before);
+  const int end = mine < all && parts > first_part + 1 ? parts : 0;  // 0: the row is not in parts
+  const int most = warp_reduce(end, [](int a, int b) { return max(a, b); });
   const float base = args.scale * kLog2E;
   for (int first = 0; first < args.from.width; first += lanes * N) {
     const int c = first + static_cast<int>(threadIdx.x) % lanes * N;
     float2 range{};
     float sums[N];
-    for (int chunk = 0; chunk * kChunk < most; ++chunk) {
-      const bool has = chunk * kChunk < keys;
+    for (int part = 0; part < most; ++part) {
+      const bool has = first_part <= part && part < end, begins = part == first_part;
       float more[N];
-      load_piece<true>(args.parts + (chunk * all + place) * args.part_row + c, (has ? args.from.width : 0) - c, more);
+      load_piece<true>(args.parts + (part * all + place) * args.part_row + c, (has ? args.from.width : 0) - c, more);
       if (!has) continue;
-      const float2 next = args.ranges[chunk * all + place];
-      const Joined joined(chunk == 0 ? next.x : range.x, range.y, next.x, next.y, base);
+      const float2 next = args.ranges[part * all + place];
+      const Joined joined(begins ? next.x : range.x, range.y, next.x, next.y, base);
 #pragma unroll
-      for (int i = 0; i < N; ++i) sums[i] = chunk == 0 ? more[i] : joined(sums[i], more[i]);
-      range = chunk == 0 ? next : make_float2(joined.max, joined.sum);
+      for (int i = 0; i < N; ++i) sums[i] = begins ? more[i] : joined(sums[i], more[i]);
+      range = begins ? next : make_float2(joined.max, joined.sum);
     }
-    if (keys == 0) continue;
+    if (end == 0) continue;
     const float factor = formulas::inverse_sum(range.y);
 #pragma unroll
     for (int i = 0; i < N; ++i) sums[i] *= factor;
@@ -237,7 +258,8 @@ __global__ void __launch_bounds__(kJoinThreads) cached_attention_join(const Cach
 
 constexpr int kAppendThreads = tuning::kElementThreads;
 
-// Copies the new rows' keys and values to past[s] .. of their slots: a thread takes a vector of both, or an element.
+// Copies the new rows' keys and values to positions past[s] .. of their slots: a thread takes a vector of both, or an
+// element.
 template <class T>
 __global__ void __launch_bounds__(kAppendThreads) append_to_cache(const CachedAttentionArgs<T> args) {
   const int step = args.vectors ? kVector<T> : 1, units = args.from.width / step;
@@ -247,7 +269,7 @@ __global__ void __launch_bounds__(kAppendThreads) append_to_cache(const CachedAt
   const int sequence = last_sequence(args.sequences, row, [&](int s) { return args.query_offsets[s]; });
   const int64_t position = args.past[sequence] + (row - args.query_offsets[sequence]);
   const T* from = args.from.key(row, group) + c;
-  T* to = args.cache.key(args.slots[sequence] * args.capacity + position, group) + c;
+  T* to = args.cache.key(args.slots[sequence] * args.capacity + position % args.capacity, group) + c;
   if (args.vectors) {
     const uint4 key = *reinterpret_cast<const uint4*>(from),
                 value = *reinterpret_cast<const uint4*>(from + args.from.width);
@@ -262,12 +284,15 @@ __global__ void __launch_bounds__(kAppendThreads) append_to_cache(const CachedAt
 // Chunks that have blocks of their own; 1: a block takes all chunks.
 int64_t chunks_apart(const CachedAttention& args) {
   if (args.query_offsets->longest * args.heads.queries > tuning::kFewCacheRows) return 1;
-  int64_t most = 0;
+  const auto band = formulas::Band::of(static_cast<bool>(args.qkv), args.window);
+  int64_t most = 1;
   for (int64_t s = 0; s < args.query_offsets->sequences(); ++s) {
-    const int64_t added = args.query_offsets->length(s);
-    if (added > 0) most = std::max(most, args.rows->past[s] + (args.qkv ? added : 0));
+    const int64_t added = args.query_offsets->length(s), past = args.rows->past[s];
+    if (added == 0) continue;
+    const int64_t end = (past + (args.qkv ? added : 0) + kChunk - 1) / kChunk;
+    most = std::max(most, end - band.first(past) / kChunk);
   }
-  return std::max<int64_t>(1, (most + kChunk - 1) / kChunk);
+  return most;
 }
 
 template <class T, int kWidth>
@@ -347,6 +372,7 @@ void launch_cached(const Stream& stream, const CachedAttention& args, const Chun
                                    .sequences = static_cast<int>(sequences),
                                    .queries = static_cast<int>(heads.queries),
                                    .groups = static_cast<int>(heads.kv_heads),
+                                   .band = formulas::Band::of(static_cast<bool>(args.qkv), args.window),
                                    .self = static_cast<bool>(args.qkv),
                                    .vectors = vectorised_heads<T>(heads, qkv, q, out, cache),
                                    .scale = attention_scale(args.scale),

@@ -33,8 +33,9 @@ class CudaTraffic {
   void packed_products();
   // Heads of 64 columns, and of the other widths that kernels are made for. Rows of heads of 32 columns are so short
   // that up to 30 % of the sectors hold one number per row.
-  void attention();
-  void cached_attention();
+  // window: of keys that a query sees, 1 and a multiple of 16; 0: all.
+  void attention(int64_t window = 0);
+  void cached_attention(int64_t window = 0);
   void cross_entropy();  // the width is the vocabulary
   void choose_tokens();  // the width is the vocabulary
 

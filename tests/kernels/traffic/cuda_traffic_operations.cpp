@@ -296,7 +296,7 @@ void CudaTraffic::packed_products() {
   }
 }
 
-void CudaTraffic::attention() {
+void CudaTraffic::attention(int64_t window) {
   const std::vector<int64_t> of_long{150, 106}, of_short{40, 25, 31, 64};
   for (const auto& [head_dim, lengths] :
        {std::pair{64, of_long}, {64, of_short}, {32, of_long}, {32, of_short}, {128, of_long}, {256, of_long}}) {
@@ -305,10 +305,11 @@ void CudaTraffic::attention() {
                       .query_offsets = rows,
                       .key_offsets = rows,
                       .causal = true,
+                      .window = window,
                       .dropout = 0.1,
                       .dtype = dtype_});
     const double share = head_dim == 64 ? 0.9 : 0.7;
-    const AttentionRequests tiles{lengths, head_dim == 64 ? width_ / 64 : 1, head_dim, dtype_};
+    const AttentionRequests tiles{lengths, head_dim == 64 ? width_ / 64 : 1, head_dim, dtype_, window};
     expect_whole_requests(
         "attention_forward", tiles.forward(), [&] { run.forward(); }, share);
     expect_whole_requests(
@@ -316,7 +317,7 @@ void CudaTraffic::attention() {
   }
 }
 
-void CudaTraffic::cached_attention() {
+void CudaTraffic::cached_attention(int64_t window) {
   for (const auto& [added, head_dim] :
        {std::pair{1, 64}, {70, 64}, {1, 32}, {70, 32}, {1, 128}, {70, 128}, {1, 256}, {70, 256}}) {
     const AttentionHeads heads{.kv_heads = head_dim == 64 ? width_ / 64 : 2, .head_dim = head_dim};
@@ -325,8 +326,8 @@ void CudaTraffic::cached_attention() {
     const Tensor qkv = random(context_, {2 * added, 3 * width}, dtype_, 2);
     const Tensor out = context_.empty({2 * added, width}, dtype_);
     const SharedOffsets offsets = share_offsets(context_, std::vector{0, added, 2 * added});
-    const SharedCacheRows cached = share_cache_rows(context_, {1, 0}, {200, 150});
-    const CachedRequests tiles{{200, 150}, added, heads.kv_heads, head_dim, dtype_};
+    const SharedCacheRows cached = share_cache_rows(context_, {1, 0}, {208, 160});
+    const CachedRequests tiles{{208, 160}, added, heads.kv_heads, head_dim, dtype_, window};
     expect_whole_requests(
         "cached_attention", tiles.all(),
         [&] {
@@ -334,6 +335,7 @@ void CudaTraffic::cached_attention() {
                                             .heads = heads,
                                             .query_offsets = offsets,
                                             .rows = cached,
+                                            .window = window,
                                             .scale = 0.125,
                                             .cache = cache,
                                             .out = out});

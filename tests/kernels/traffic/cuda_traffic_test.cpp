@@ -22,6 +22,8 @@ TEST_P(RowTraffic, Activations) { CudaTraffic(GetParam()).activations(); }
 TEST_P(RowTraffic, Heads) { CudaTraffic(GetParam()).heads(); }
 TEST_P(RowTraffic, PackedProducts) { CudaTraffic(GetParam()).packed_products(); }
 TEST_P(RowTraffic, Attention) { CudaTraffic(GetParam()).attention(); }
+TEST_P(RowTraffic, AttentionInAWindow) { CudaTraffic(GetParam()).attention(33); }
+TEST_P(RowTraffic, CachedAttentionInAWindow) { CudaTraffic(GetParam()).cached_attention(33); }
 TEST_P(RowTraffic, CachedAttention) { CudaTraffic(GetParam()).cached_attention(); }
 INSTANTIATE_TEST_SUITE_P(Widths, RowTraffic,
                          testing::Values(TrafficCase{DType::F32, 768}, TrafficCase{DType::BF16, 768},

@@ -29,6 +29,13 @@ void add_own_rows(Requested& to, DType dtype, int64_t columns) {
   if (dtype == DType::BF16) to.matrix_loads += columns / 16;
 }
 
+// The groups of 16 columns of a tile that hold one of the columns first .. end - 1.
+int64_t groups_in(int64_t tile, int64_t columns, int64_t first, int64_t end) {
+  int64_t groups = 0;
+  for (int64_t g = tile; g < tile + columns; g += 16) groups += g + 16 > first && g < end ? 1 : 0;
+  return groups;
+}
+
 }  // namespace
 
 Requested& Requested::operator+=(const Requested& other) {
@@ -94,16 +101,19 @@ Requested AttentionRequests::forward_tile(int64_t length, int64_t begin) const {
   const int64_t warps = this->warps(2), keys = row_bytes() <= 256 ? 64 : 16384 / row_bytes();
   const int64_t own = std::min<int64_t>(columns, 128), parts = columns / own;
   const int64_t rows = std::min(warps * kRowBlock, length - begin), end = begin + rows;
-  const int64_t tiles = divide_up(end, keys), fetched = std::min(tiles * keys, length);
+  const int64_t start = first_key(begin) / keys * keys, tiles = divide_up(end - start, keys);
+  const int64_t fetched = std::min(start + tiles * keys, length) - start;
   Requested all{.bytes = static_cast<double>(element() * (rows * columns + fetched * (columns + own) + rows * own) +
                                              rows * (4 + kDropoutNumbers)),
                 .waits_with_copies_in_flight = warps * (tiles - 1)};
   for (int64_t position = begin; position < end; position += kRowBlock) {
     const int64_t seen = std::min(length, position + kRowBlock);
-    for (int64_t key = 0; key < seen; key += keys) {
+    for (int64_t key = start; key < seen; key += keys) {
+      const int64_t groups = groups_in(key, keys, first_key(position), seen);
+      if (groups == 0) continue;
       add_own_rows(all, dtype, columns);
       add_products(all, dtype, keys / 16, columns);
-      add_products(all, dtype, divide_up(std::min(seen - key, keys), 16), own);
+      add_products(all, dtype, groups, own);
     }
   }
   Requested whole;
@@ -118,14 +128,14 @@ Requested AttentionRequests::key_gradients(int64_t length, int64_t begin) const 
   const int64_t warps = this->warps(1), other = other_rows(), step = narrow() ? 16 : other;
   const int64_t own = columns <= 128 ? columns : 64, parts = columns / own;
   const int64_t rows = std::min(warps * kRowBlock, length - begin), start = begin / other * other;
-  const int64_t tiles = divide_up(length - start, other), fetched = length - start;
+  const int64_t stop = end_query(begin + rows - 1, length), tiles = divide_up(stop - start, other);
+  const int64_t fetched = std::min(start + tiles * other, length) - start;
   Requested all{.bytes = static_cast<double>(element() * (2 * rows * columns + 2 * fetched * columns + 2 * rows * own) +
                                              fetched * (8 + kDropoutNumbers)),
                 .waits_with_copies_in_flight = warps * (tiles - 1)};
   for (int64_t position = begin; position < begin + rows; position += kRowBlock) {
-    for (int64_t query = start; query < length; query += other) {
-      int64_t groups = 0;
-      for (int64_t g = query; g < query + other; g += 16) groups += g + 16 > position && g < length ? 1 : 0;
+    for (int64_t query = start; query < stop; query += other) {
+      const int64_t groups = groups_in(query, other, position, end_query(position + kRowBlock - 1, length));
       if (groups == 0) continue;
       add_own_rows(all, dtype, columns);
       add_products(all, dtype, other / 16, columns);
@@ -147,18 +157,21 @@ Requested AttentionRequests::query_gradients(int64_t length, int64_t begin) cons
   const int64_t warps = this->warps(1), other = other_rows();
   const int64_t own = std::min<int64_t>(columns, 128), parts = columns / own;
   const int64_t rows = std::min(warps * kRowBlock, length - begin), end = begin + rows;
-  const int64_t tiles = divide_up(end, other), fetched = std::min(tiles * other, length);
+  const int64_t start = first_key(begin) / other * other, tiles = divide_up(end - start, other);
+  const int64_t fetched = std::min(start + tiles * other, length) - start;
   Requested all{.bytes = static_cast<double>(element() * (4 * rows * columns + 2 * fetched * columns + rows * own)),
                 .waits_with_copies_in_flight = warps * (tiles - 1)};
   for (int64_t position = begin; position < end; position += kRowBlock) {
     const int64_t seen = std::min(length, position + kRowBlock);
-    all.bytes += static_cast<double>(divide_up(seen, other) * kRowBlock * kDropoutNumbers);  // asked for at each tile
-    for (int64_t key = 0; key < seen; key += other) {
+    for (int64_t key = start; key < seen; key += other) {
+      const int64_t groups = groups_in(key, other, first_key(position), seen);
+      if (groups == 0) continue;
+      all.bytes += static_cast<double>(kRowBlock * kDropoutNumbers);  // asked for at each tile
       for (int product = 0; product < 2; ++product) {
         add_own_rows(all, dtype, columns);
         add_products(all, dtype, other / 16, columns);
       }
-      add_products(all, dtype, divide_up(std::min(seen - key, other), 16), own);
+      add_products(all, dtype, groups, own);
     }
   }
   Requested whole;
@@ -201,9 +214,11 @@ Requested CachedRequests::tile(int64_t before, int64_t begin, int64_t start, int
   for (int64_t row = begin; row < begin + rows; row += kRowBlock) {
     const int64_t seen = std::min(end, before + std::min(row + kRowBlock, added));
     for (int64_t key = start; key < seen; key += keys) {
+      const int64_t groups = groups_in(key, keys, first_key(before + row), seen);
+      if (groups == 0) continue;
       add_own_rows(one, dtype, columns);
       add_products(one, dtype, keys / 16, columns);
-      add_products(one, dtype, divide_up(std::min(seen - key, keys), 16), own());
+      add_products(one, dtype, groups, own());
     }
   }
   return one;
@@ -219,13 +234,17 @@ Requested CachedRequests::all() const {
     sum.bytes += static_cast<double>(added * heads * 4 * row_bytes());
     for (int64_t begin = 0; begin < added; begin += warps() * kRowBlock) {
       const int64_t rows = std::min(warps() * kRowBlock, added - begin), keys = before + begin + rows;
-      const int64_t chunk = apart ? kChunk : keys, chunks = divide_up(keys, chunk);
+      const int64_t first = first_key(before + (apart ? 0 : begin)) / kChunk * kChunk;
+      const int64_t chunk = apart ? kChunk : keys - first, chunks = divide_up(keys - first, chunk);
       for (int64_t block = 0; block < heads * parts * chunks; ++block) {
-        const int64_t start = block % chunks * chunk;
+        const int64_t start = first + block % chunks * chunk;
         sum += tile(before, begin, start, std::min(keys, start + chunk));
       }
-      // Chunks' sums are written and read in f32.
-      sum.bytes += static_cast<double>(heads * rows * columns * (element + (chunks > 1 ? 2 * 4 * chunks : 0)));
+      for (int64_t position = before + begin; position < before + begin + rows; ++position) {
+        const int64_t of_row = position / kChunk - first_key(position) / kChunk + 1;
+        // Chunks' sums are written and read in f32.
+        sum.bytes += static_cast<double>(heads * columns * (element + (apart && of_row > 1 ? 2 * 4 * of_row : 0)));
+      }
     }
   }
   return sum;

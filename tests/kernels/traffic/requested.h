@@ -55,11 +55,13 @@ struct HeadRequests {
   double warps() const;      // all
 };
 
-// Causal attention of sequences of these lengths, with dropout: `heads` heads of `columns` columns.
+// Causal attention of sequences of these lengths, with dropout: `heads` heads of `columns` columns. A query sees the
+// last `window` keys; 0: all.
 struct AttentionRequests {
   std::span<const int64_t> lengths;
   int64_t heads, columns;
   DType dtype;
+  int64_t window = 0;
 
   Requested forward() const;
   // The three kernels of backward together.
@@ -74,6 +76,9 @@ struct AttentionRequests {
   // Sums of narrow heads leave registers to more warps; a block of short sequences has two.
   bool narrow() const { return dtype == DType::BF16 && columns <= 64; }
   bool of_short() const;
+  // The first key that a query sees, and where the queries that see a key end.
+  int64_t first_key(int64_t query) const { return window > 0 ? std::max<int64_t>(0, query - window + 1) : 0; }
+  int64_t end_query(int64_t key, int64_t length) const { return window > 0 ? std::min(length, key + window) : length; }
   int64_t warps(int64_t of_wide) const { return row_bytes() > 512 ? of_wide : narrow() && of_short() ? 2 : 4; }
   int64_t other_rows() const { return row_bytes() > 256 ? 16 : row_bytes() > 128 || narrow() ? 32 : 64; }
 };
@@ -83,6 +88,7 @@ struct CachedRequests {
   std::array<int64_t, 2> past;
   int64_t added, heads, columns;
   DType dtype;
+  int64_t window = 0;
 
   Requested all() const;
 
@@ -91,6 +97,7 @@ struct CachedRequests {
   int64_t row_bytes() const { return columns * static_cast<int64_t>(size_of(dtype)); }
   int64_t warps() const { return row_bytes() <= 512 ? 4 : 2; }
   int64_t own() const { return std::min<int64_t>(columns, 128); }
+  int64_t first_key(int64_t position) const { return window > 0 ? std::max<int64_t>(0, position - window + 1) : 0; }
 };
 
 }  // namespace weft::test
