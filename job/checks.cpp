@@ -107,6 +107,15 @@ void check_task(const JobConfig& job, Problems& problems) {
   problems.from([&] { job.data.is_pairs() ? job.batch.check_for_pairs() : job.batch.check_for_windows(); });
 }
 
+void check_windows(const JobConfig& job, Problems& problems) {
+  const auto windows = static_cast<int64_t>(job.model.attention_windows.size());
+  const int64_t layers = std::max(job.model.layers, job.model.encoder_layers);
+  problems.add_if(windows > layers,
+                  "model.attention_windows: it has {} entries for the {} blocks of a stack; remove those that no block "
+                  "reads",
+                  windows, layers);
+}
+
 void check_lengths(const JobConfig& job, Problems& problems) {
   const int64_t longest = job.model.max_length;
   problems.add_if(
@@ -267,6 +276,7 @@ std::vector<std::string> job_problems(const JobConfig& given) {
   problems.from([&] { job.tokenizer.check(); });
   if (job.target_tokenizer) problems.from([&] { job.target_tokenizer->check(); });
   check_model(job, problems);
+  check_windows(job, problems);
   check_lengths(job, problems);
   check_run(job, problems);
   check_divergence(job, problems);
@@ -286,6 +296,7 @@ std::vector<std::string> shape_problems(const JobConfig& given) {
   check_graphs(job, problems);
   check_task(job, problems);
   check_model(job, problems);
+  check_windows(job, problems);
   check_lengths(job, problems);
   return problems.take();
 }

@@ -1,14 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/cache.h"
 
+#include <algorithm>
+
+#include "base/divide_up.h"
+#include "kernels/ops/attention.h"
 #include "kernels/ops/elementwise.h"
 
 namespace weft {
+namespace {
 
-KeyValueCache::KeyValueCache(Context& context, int64_t layers, int64_t slots, int64_t capacity, int64_t kv_width,
-                             DType dtype)
-    : context_(context), capacity_(capacity) {
-  for (int64_t l = 0; l < layers; ++l) self_.push_back(context.empty({slots, capacity, kv_width}, dtype));
+// A prompt is fed to rings in pieces of so many tokens: long ones make good products, short ones small rings.
+constexpr int64_t kPiece = 256;
+
+int64_t ring_of(int64_t window) { return divide_up(window - 1 + kPiece, kRingBlock) * kRingBlock; }
+
+}  // namespace
+
+KeyValueCache::KeyValueCache(Context& context, std::span<const int64_t> windows, int64_t slots, int64_t capacity,
+                             int64_t kv_width, DType dtype)
+    : context_(context), capacity_(capacity), most_fed_(capacity) {
+  for (const int64_t window : windows) {
+    const bool ring = window > 0 && ring_of(window) < capacity;
+    if (ring) most_fed_ = kPiece;
+    self_.push_back(context.empty({slots, ring ? ring_of(window) : capacity, kv_width}, dtype));
+  }
   for (int64_t s = slots - 1; s >= 0; --s) free_.push_back(static_cast<int32_t>(s));
 }
 
@@ -103,7 +119,8 @@ void KeyValueCache::reorder(std::span<const int32_t> parents) {
 void KeyValueCache::copy_slot(int32_t from, int32_t to, int32_t positions) {
   if (positions == 0) return;
   for (const Tensor& layer : self_) {
-    const auto used = [&](int32_t slot) { return layer.slice(slot, slot + 1).flat(0, {positions, layer.size(2)}); };
+    const int64_t held = std::min<int64_t>(positions, layer.size(1));
+    const auto used = [&](int32_t slot) { return layer.slice(slot, slot + 1).flat(0, {held, layer.size(2)}); };
     convert(context_, used(from), used(to));
   }
 }

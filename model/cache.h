@@ -13,14 +13,18 @@ namespace weft {
 // keys and values of the encoder's output are shared by all hypotheses of a source sentence.
 class KeyValueCache {
  public:
-  // Allocates room for `slots` rows; no row is alive yet.
-  KeyValueCache(Context& context, int64_t layers, int64_t slots, int64_t capacity, int64_t kv_width, DType dtype);
+  // Allocates room for `slots` rows of up to `capacity` positions; no row is alive yet. windows[l]: the keys that a
+  // query of layer l sees, 0 for all. A layer that never looks back at all positions keeps a ring of the last ones.
+  KeyValueCache(Context& context, std::span<const int64_t> windows, int64_t slots, int64_t capacity, int64_t kv_width,
+                DType dtype);
 
   const Tensor& self(int layer) const { return self_[layer]; }
   const std::vector<int32_t>& slots() const { return slots_; }  // the slot of each alive row
   const std::vector<int32_t>& past() const { return past_; }    // positions held by each alive row
   int64_t rows() const { return static_cast<int64_t>(slots_.size()); }
   int64_t capacity() const { return capacity_; }
+  // The most tokens that a row may be fed at once: more would overwrite in a ring what the first of them looks back at.
+  int64_t most_fed() const { return most_fed_; }
   // Row r has been fed the tokens offsets[r] .. offsets[r + 1].
   void advance(std::span<const int32_t> offsets);
 
@@ -49,7 +53,7 @@ class KeyValueCache {
   void copy_slot(int32_t from, int32_t to, int32_t positions);
 
   Context& context_;
-  int64_t capacity_;
+  int64_t capacity_, most_fed_;
   std::vector<Tensor> self_, memory_;
   std::vector<int32_t> slots_, past_, free_;
   std::vector<int32_t> sources_, lengths_;

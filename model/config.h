@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/config/fields.h"
 #include "base/divide_up.h"
@@ -97,6 +98,7 @@ struct TransformerConfig {
   RotaryConfig rotary;
   AttentionScore attention_score = AttentionScore::Scaled;
   QkNorm qk_norm = QkNorm::None;
+  std::vector<int64_t> attention_windows;
   Activation activation = Activation::GeluTanh;
   bool gated = false;
   bool bias = true;
@@ -111,6 +113,10 @@ struct TransformerConfig {
 
   // What is normed before attention: a cosine needs the lengths of queries and keys.
   QkNorm derived_qk_norm() const { return attention_score == AttentionScore::Cosine ? QkNorm::Head : qk_norm; }
+  // The keys that a query of self-attention sees in block `layer` of a stack; 0: all.
+  int64_t attention_window(int layer) const {
+    return attention_windows.empty() ? 0 : attention_windows[static_cast<size_t>(layer) % attention_windows.size()];
+  }
   // Whether vectors of positions are added to those of tokens.
   bool adds_positions() const { return positions == Positions::Learned || positions == Positions::Sinusoidal; }
   int64_t derived_kv_heads() const { return kv_heads > 0 ? kv_heads : heads; }
@@ -182,6 +188,11 @@ struct TransformerConfig {
     v.field("qk_norm", qk_norm,
             "RMSNorm of queries and keys before they are turned: of each head (head; Qwen 3), or of all features of a "
             "token's queries, and of its keys (width; OLMo 2).");
+    v.field(
+        "attention_windows", attention_windows,
+        "How far self-attention looks, in turn for the blocks of each stack: at the tokens whose distance is below the "
+        "number, or at all (0). [0, 256] has full and banded layers in turn (GPT-3); [4096] slides in all (Mistral).",
+        Range{.min = 0, .max = 1 << 24});
     v.field("activation", activation,
             "Activation of the feed-forward layer. none is for gated layers: others it would make linear.");
     v.field(

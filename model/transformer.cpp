@@ -2,7 +2,9 @@
 #include "model/transformer.h"
 
 #include <algorithm>
+#include <vector>
 
+#include "base/divide_up.h"
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/reduction.h"
 #include "model/gpt.h"
@@ -86,7 +88,9 @@ void Transformer::loss(ForwardContext& forward, const ModelBatch& batch, double 
 }
 
 std::unique_ptr<KeyValueCache> Transformer::make_cache(const DecodingRoom& room) {
-  auto cache = std::make_unique<KeyValueCache>(context_, spec_.config.layers, room.slots, room.capacity, kv_width(),
+  std::vector<int64_t> windows;
+  for (int layer = 0; layer < spec_.config.layers; ++layer) windows.push_back(spec_.config.attention_window(layer));
+  auto cache = std::make_unique<KeyValueCache>(context_, windows, room.slots, room.capacity, kv_width(),
                                                compute_dtype(registry_.precision()));
   if (spec_.config.encoder_layers > 0) cache->make_memory(room.sources, std::max<int64_t>(1, room.longest_source));
   return cache;
@@ -102,20 +106,49 @@ std::unique_ptr<KeyValueCache> Transformer::begin_decoding(const Tokens& source,
   return cache;
 }
 
+namespace {
+
+// Tokens of each hypothesis, as decode() is given them.
+struct FedTokens {
+  std::vector<int32_t> tokens, offsets{0};
+};
+
+// The last but `after` pieces of up to `most` tokens of each hypothesis; of short ones nothing may be left. So the last
+// piece ends with the last token of all.
+FedTokens piece_of(std::span<const int32_t> tokens, std::span<const int32_t> offsets, int64_t most, int64_t after) {
+  FedTokens piece;
+  for (size_t r = 0; r + 1 < offsets.size(); ++r) {
+    const int64_t first = offsets[r], last = offsets[r + 1] - after * most;
+    const int64_t begin = std::max(first, last - most), end = std::max(first, last);
+    piece.tokens.insert(piece.tokens.end(), tokens.begin() + begin, tokens.begin() + end);
+    piece.offsets.push_back(static_cast<int32_t>(piece.tokens.size()));
+  }
+  return piece;
+}
+
+}  // namespace
+
 Tensor Transformer::decode(KeyValueCache& cache, std::span<const int32_t> tokens, std::span<const int32_t> offsets) {
   require<InternalError>(static_cast<int64_t>(offsets.size()) == cache.rows() + 1,
                          "decode: {} hypotheses, the cache has {}", offsets.size() - 1, cache.rows());
   Tape tape(context_, Tape::Mode::Off);
   ForwardContext forward{.tape = tape, .cache = &cache, .batch_invariant = true, .packed = &packed_weights_};
-  const Tokens packed = pack_tokens(context_, {.tokens = tokens, .offsets = offsets, .first_position = cache.past()});
+  int64_t longest = 0;
   for (int64_t r = 0; r < cache.rows(); ++r) {
     const int32_t n = offsets[r + 1] - offsets[r];
+    longest = std::max<int64_t>(longest, n);
     require<InternalError>(n > 0 && cache.past()[r] + n <= cache.capacity(),
                            "decode: hypothesis {} has {} + {} of {} positions", r, cache.past()[r], n,
                            cache.capacity());
   }
-  const Var h = decoder(forward, packed, {});
-  cache.advance(offsets);
+  Tokens packed;
+  Var h;
+  for (int64_t pieces = divide_up(longest, cache.most_fed()); pieces > 0; --pieces) {
+    const FedTokens fed = piece_of(tokens, offsets, cache.most_fed(), pieces - 1);
+    packed = pack_tokens(context_, {.tokens = fed.tokens, .offsets = fed.offsets, .first_position = cache.past()});
+    h = decoder(forward, packed, {});
+    cache.advance(fed.offsets);
+  }
   const Tensor last = context_.empty({cache.rows(), h->value.columns()}, h->value.dtype());
   gather_rows(context_, h->value, packed->last, last);
   const DType acc_dtype = accumulator_of(last.dtype());  // as in the loss: close logits stay distinct for the search

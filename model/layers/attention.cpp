@@ -72,6 +72,7 @@ struct SavedAttention {
   Tensor log_sum;
   SharedOffsets query_offsets, key_offsets;
   bool causal = false;
+  int64_t window = 0;
   Dropout dropout;
   AttentionHeads heads;
   double scale = 1;
@@ -85,7 +86,7 @@ struct SavedAttention {
     a.qkv = value(qkv), a.q = value(q), a.kv = value(kv);
     a.heads = heads, a.first_head = first_head;
     a.query_offsets = query_offsets, a.key_offsets = key_offsets;
-    a.causal = causal;
+    a.causal = causal, a.window = window;
     a.scale = scale;
     a.dropout = dropout;
     a.out = out->value, a.log_sum = log_sum;
@@ -137,6 +138,7 @@ SelfAttention::SelfAttention(LayerScope& scope, const std::string& name, bool ca
       queries_and_keys_(scope, name, row_of(heads_, heads_.queries, 1), true),
       output_(scope, output_projection(scope, name + ".output")),
       causal_(causal),
+      window_(scope.config.attention_window(layer)),
       layer_(layer),
       dropout_(scope.config.dropout.attention),
       dropout_id_(scope.dropout_id(name)) {}
@@ -149,6 +151,7 @@ Var SelfAttention::operator()(ForwardContext& forward, const Var& x, const Token
                             .query_offsets = tokens->offsets,
                             .key_offsets = tokens->offsets,
                             .causal = causal_,
+                            .window = window_,
                             .dropout = inner.dropout(dropout_, dropout_id_, tokens->replicated.ids),
                             .heads = heads_,
                             .scale = scale_,
@@ -166,6 +169,7 @@ Var SelfAttention::decode(ForwardContext& forward, const Var& x, const Tokens& t
                                     .heads = heads_,
                                     .query_offsets = tokens->offsets,
                                     .rows = forward.cache->self_rows(),
+                                    .window = window_,
                                     .scale = scale_,
                                     .cache = forward.cache->self(layer_),
                                     .out = out->value});

@@ -32,6 +32,7 @@ class SelfAttention : public Branch {
   QueriesAndKeys queries_and_keys_;
   Linear output_;
   bool causal_;
+  int64_t window_;
   int layer_;
   double dropout_;
   uint64_t dropout_id_;

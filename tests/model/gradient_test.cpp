@@ -171,6 +171,11 @@ const Case kCases[] = {
        c.bias = c.norm_bias = false;
        c.dropout.residual = 0.1;
      }},
+    {"GptWindows", false,
+     [](TransformerConfig& c) {
+       all_dropout(c);
+       c.attention_windows = {3, 0};
+     }},
     {"GptLlama3", false,
      [](TransformerConfig& c) {
        c.positions = Positions::Rotary, c.norm_kind = NormKind::Rms;
@@ -258,6 +263,7 @@ const Case kCases[] = {
        all_dropout(c);
        c.norm_placement = NormPlacement::Branch, c.qk_norm = QkNorm::Width;
      }},
+    {"Seq2SeqWindows", true, [](TransformerConfig& c) { c.attention_windows = {2}; }},
     {"Seq2SeqPadding", true,
      [](TransformerConfig& c) {
        c.padding_id = 2;

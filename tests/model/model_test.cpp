@@ -92,7 +92,7 @@ struct Built {
     ModelSpec spec = test::small_spec(seq2seq);
     if (later) {
       set_blocks(Blocks::Olmo2, spec.config);
-      spec.config.qkv_bias = true;
+      spec.config.qkv_bias = true, spec.config.attention_windows = {4, 0};
     }
     model = make_model(context, mesh, spec);
     model->allocate(precision, Purpose::Inference);

@@ -39,6 +39,7 @@ CASES = {
     "qwen 2, linear scaling": LLAMA | dict(qkv_bias=True, kv_heads=1, rotary=dict(scaling="linear", factor=4)),
     "qwen 3": LLAMA | dict(qk_norm="head", kv_heads=2, head_dim=24),
     "olmo 2": LLAMA | dict(qk_norm="width", norm_placement="branch"),
+    "mistral, gpt-3's layers": LLAMA | dict(attention_windows=[16, 0]),
     "geglu, post-norm": dict(activation="gelu", gated=True, norm_placement="post", final_norm=False),
     "cosine scores": dict(attention_score="cosine", norm_kind="rms", norm_bias=False),
     "plain scores, bilinear": dict(attention_score="plain", activation="none", gated=True, positions="rotary"),
@@ -58,7 +59,7 @@ class Model:
     def __init__(self, options, weights, dtype):
         self.o = dict(bias=True, norm_bias=True, norm_kind="layer", norm_placement="pre", final_norm=True, gated=False,
                       activation="gelu_tanh", positions="learned", qk_norm="none", attention_score="scaled",
-                      tying="output", norm_epsilon=1e-5, rotary={}, kv_heads=options["heads"],
+                      tying="output", attention_windows=[0], norm_epsilon=1e-5, rotary={}, kv_heads=options["heads"],
                       head_dim=options["width"] // options["heads"]) | options
         self.w = {name: value.to(dtype).requires_grad_() for name, value in weights.items()}
         self.dtype = dtype
@@ -107,7 +108,7 @@ class Model:
             q, k = (self.turn(x.flatten(2, 3)).unflatten(2, x.shape[2:4]) for x in (q, k))
         return q, k
 
-    def attention(self, x, name):
+    def attention(self, x, name, layer):
         groups, dim = self.o["kv_heads"], self.o["head_dim"]
         packed = self.product(x, f"{name}.qkv").unflatten(-1, (groups, -1, dim))
         q, k, v = packed[:, :, :, :-2], packed[:, :, :, -2:-1], packed[:, :, :, -1:]
@@ -116,8 +117,10 @@ class Model:
         if score == "cosine":
             q, k = F.normalize(q, dim=-1), F.normalize(k, dim=-1)
         scores = torch.einsum("wigqd,wjgkd->wgqij", q, k) * (dim ** -0.5 if score == "scaled" else 1)
-        later = torch.ones(CONTEXT, CONTEXT, dtype=torch.bool).triu(1)
-        weights = scores.masked_fill(later, -math.inf).softmax(-1)
+        windows = self.o["attention_windows"]
+        window = windows[layer % len(windows)] or CONTEXT
+        ahead = torch.arange(CONTEXT)[:, None] - torch.arange(CONTEXT)
+        weights = scores.masked_fill((ahead < 0) | (ahead >= window), -math.inf).softmax(-1)
         out = torch.einsum("wgqij,wjgkd->wigqd", weights, v).flatten(2)
         return self.product(out, f"{name}.output")
 
@@ -130,19 +133,19 @@ class Model:
             return self.product(act(gate) * up, f"{name}.down")
         return self.product(act(up), f"{name}.down")
 
-    def branch(self, x, body, name):
+    def branch(self, x, body, name, *more):
         if self.o["norm_placement"] == "pre":
-            return x + body(self.norm(x, f"{name}_norm"), name)
+            return x + body(self.norm(x, f"{name}_norm"), name, *more)
         if self.o["norm_placement"] == "post":
-            return self.norm(x + body(x, name), f"{name}_norm")
-        return x + self.norm(body(x, name), f"{name}_norm")
+            return self.norm(x + body(x, name, *more), f"{name}_norm")
+        return x + self.norm(body(x, name, *more), f"{name}_norm")
 
     def loss(self, windows):
         x = self.w["decoder.embedding.tokens"][windows[:, :-1]]
         if self.o["positions"] == "learned":
             x = x + self.w["decoder.embedding.positions"][:CONTEXT]
         for layer in range(self.o["layers"]):
-            x = self.branch(x, self.attention, f"decoder.{layer}.attention")
+            x = self.branch(x, self.attention, f"decoder.{layer}.attention", layer)
             x = self.branch(x, self.feed_forward, f"decoder.{layer}.ffn")
         if self.o["final_norm"]:
             x = self.norm(x, "decoder.final_norm")
