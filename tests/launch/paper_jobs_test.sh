@@ -15,7 +15,7 @@ for split in train valid test; do
   files+=(--set "data.$split.source=[$split.en]" --set "data.$split.target=[$split.no]")
 done
 jobs=("$root"/configs/translation/{transformer,pairs}-*.yaml)
-same "jobs" 6 "${#jobs[@]}"
+same "jobs" 7 "${#jobs[@]}"
 for job in "${jobs[@]}"; do
   expect 0 'no problem found' 'its text can be read' "memory of a rank's tensors" -- "$weft" validate "$job" --ranks 8 "${files[@]}"
   expect 0 ' parameters, ' 'dp x tp' -- "$weft" plan "$job" --layout 8x1
