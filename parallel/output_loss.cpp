@@ -96,11 +96,12 @@ void vocabulary_parallel(Context& context, const OutputLoss& a, const Chunk& chu
                         .row_target = s.target(),
                         .row_total = a.smoothing > 0 ? s.total() : Tensor{},
                         .smoothing = a.smoothing,
+                        .z_loss = a.z_loss,
                         .vocabulary = a.vocabulary,
                         .loss = chunk.loss};
   cross_entropy_loss(context, loss);
   if (chunk.nll) {
-    loss.smoothing = 0, loss.row_total = {}, loss.loss = chunk.nll;
+    loss.smoothing = loss.z_loss = 0, loss.row_total = {}, loss.loss = chunk.nll;
     cross_entropy_loss(context, loss);
   }
   if (!dlogits) return;
@@ -112,6 +113,7 @@ void vocabulary_parallel(Context& context, const OutputLoss& a, const Chunk& chu
                                    .row_max = s.max,
                                    .row_sum = s.sum(),
                                    .smoothing = a.smoothing,
+                                   .z_loss = a.z_loss,
                                    .vocabulary = a.vocabulary,
                                    .step = a.step,
                                    .dlogits = dlogits});
@@ -161,6 +163,7 @@ void output_loss(Context& context, const OutputLoss& a) {
                               .targets = chunk.targets,
                               .valid_columns = columns_of(a).valid,
                               .smoothing = a.smoothing,
+                              .z_loss = a.z_loss,
                               .step = a.step,
                               .loss = chunk.loss,
                               .nll = chunk.nll,

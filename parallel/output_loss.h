@@ -23,9 +23,10 @@ struct OutputLoss {
   Tensor bias;           // [columns] or absent
   Tensor targets;        // i32[rows]; rows with a target < 0 are ignored
   double smoothing = 0;  // label smoothing, in [0, 1)
+  double z_loss = 0;     // weight of (log Z)^2 (kernels/ops/cross_entropy.h)
   StepState step;        // its inverse_divisor scales the gradients, not the losses
   Tensor loss;           // accumulator dtype [rows], written, unscaled, in nats
-  Tensor nll;            // accumulator dtype [rows], written: -log p(target) without smoothing; or absent
+  Tensor nll;            // accumulator dtype [rows], written: -log p(target) alone; or absent
   Tensor dhidden;        // [rows, width], written; absent: no gradients at all
   Gradient dweight;      // accumulator dtype, or absent
   Gradient dbias;        // accumulator dtype, or absent

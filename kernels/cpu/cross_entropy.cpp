@@ -47,8 +47,8 @@ A sum_of(const A* x, int64_t n) {
 }
 
 template <class A>
-A row_loss(const RowStats<A>& s, double smoothing, int64_t vocabulary) {
-  return formulas::row_loss(s, std::log(static_cast<double>(s.sum)), smoothing, vocabulary);
+A row_loss(const RowStats<A>& s, double smoothing, double z_loss, int64_t vocabulary) {
+  return formulas::row_loss(s, std::log(static_cast<double>(s.sum)), smoothing, z_loss, vocabulary);
 }
 
 // Overwrites x with exp(x - most), and returns their sum.
@@ -64,15 +64,22 @@ A exponentials(A* x, int64_t n, A most) {
   return sum;
 }
 
-// The gradient of a row from exponential(c), which gives exp(logit - maximum) of column c, and from their `sum` over
-// the whole vocabulary; 0 in the padding. `out` may be the memory that exponential() reads. The target may lie in no
-// column of this chunk.
+// What a row's gradient follows from besides its exponentials, by their maximum and sum over the whole vocabulary.
+template <class A, class Args>
+formulas::RowGradient<A> row_gradient(const Args& args, int64_t vocabulary, A most, A sum) {
+  const double scale = args.step.inverse_divisor, whole = static_cast<double>(sum);
+  double slope = 1;
+  if (args.z_loss != 0) slope = formulas::slope_of_log_z(std::log(whole) + static_cast<double>(most), args.z_loss);
+  return {static_cast<A>(scale * slope / whole), scale, args.smoothing, vocabulary};
+}
+
+// The gradient of a row from exponential(c), which gives exp(logit - maximum) of column c; 0 in the padding. `out` may
+// be the memory that exponential() reads. The target may lie in no column of this chunk. `gradient` is a copy, which no
+// store to `out` can change.
 template <class A, class Args, class T, class Exponential>
-void gradient_row(const Args& args, int64_t vocabulary, A sum, int64_t target, Exponential&& exponential, T* out) {
+void gradient_row(const Args& args, formulas::RowGradient<A> gradient, int64_t target, Exponential&& exponential,
+                  T* out) {
   const int64_t columns = args.logits.columns(), valid = args.valid_columns;
-  const double scale = args.step.inverse_divisor;
-  const auto factor = static_cast<A>(scale / static_cast<double>(sum));
-  const formulas::RowGradient<A> gradient(factor, scale, args.smoothing, vocabulary);
   const bool here = target >= 0 && target < valid;
   const A at_target = here ? gradient.at_target(exponential(target)) : A{0};
 #pragma omp simd
@@ -95,14 +102,14 @@ void cross_entropy_row(const CrossEntropy& args, int64_t r) {
     if (args.smoothing > 0) s.total = sum_of(row, valid);
     s.sum = out ? exponentials(row, valid, s.most) : sum_of_exponentials(row, valid, s.most);
   }
-  args.loss.device_data<A>()[r] = target < 0 ? A{0} : row_loss(s, args.smoothing, valid);
-  if (args.nll) args.nll.device_data<A>()[r] = target < 0 ? A{0} : row_loss(s, 0, valid);
+  args.loss.device_data<A>()[r] = target < 0 ? A{0} : row_loss(s, args.smoothing, args.z_loss, valid);
+  if (args.nll) args.nll.device_data<A>()[r] = target < 0 ? A{0} : row_loss(s, 0, 0, valid);
   if (!out) return;
   if (target < 0) {
     std::fill_n(out, columns, T{});
   } else {
     gradient_row(
-        args, valid, s.sum, target, [row](int64_t c) { return row[c]; }, out);
+        args, row_gradient(args, valid, s.most, s.sum), target, [row](int64_t c) { return row[c]; }, out);
   }
 }
 
@@ -134,7 +141,7 @@ void cross_entropy_loss(const CrossEntropyLoss& args) {
   A* loss = args.loss.device_data<A>();
   for (int64_t r = 0; r < args.loss.elements(); ++r) {
     const RowStats<A> s{most[r], sum[r], target[r], total ? total[r] : A{0}};
-    loss[r] = targets[r] < 0 ? A{0} : row_loss(s, args.smoothing, args.vocabulary);
+    loss[r] = targets[r] < 0 ? A{0} : row_loss(s, args.smoothing, args.z_loss, args.vocabulary);
   }
 }
 
@@ -145,8 +152,9 @@ void cross_entropy_chunk_gradient_row(const CrossEntropyGradient& args, int64_t 
     std::fill_n(out, args.logits.columns(), T{});
     return;
   }
-  const auto exponential = [row, most = args.row_max.device_data<A>()[r]](int64_t c) { return exp(row[c] - most); };
-  gradient_row(args, args.vocabulary, args.row_sum.device_data<A>()[r], target - args.first_column, exponential, out);
+  const A most = args.row_max.device_data<A>()[r], sum = args.row_sum.device_data<A>()[r];
+  const auto exponential = [=](int64_t c) { return exp(row[c] - most); };
+  gradient_row(args, row_gradient(args, args.vocabulary, most, sum), target - args.first_column, exponential, out);
 }
 
 template <class A>

@@ -19,7 +19,7 @@ struct CrossEntropyArgs {
   const int32_t* targets;
   int64_t rows;
   int columns, valid;
-  double smoothing;
+  double smoothing, z_loss;
   InverseDivisor inverse_divisor;
   float *loss, *nll;  // nll may be null
   T* dlogits;
@@ -32,6 +32,7 @@ struct CrossEntropyArgs {
         columns(static_cast<int>(args.logits.columns())),
         valid(static_cast<int>(args.valid_columns)),
         smoothing(args.smoothing),
+        z_loss(args.z_loss),
         inverse_divisor(args.step),
         loss(elements_of<float>(args.loss)),
         nll(elements_of<float>(args.nll)),
@@ -48,7 +49,7 @@ struct CrossEntropyArgs {
     if (nll) nll[r] = row_nll;
   }
   __device__ void put_losses(int64_t r, const RowStats& s) const {
-    put(r, row_loss(s, smoothing, valid), row_loss(s, 0, valid));
+    put(r, row_loss(s, smoothing, z_loss, valid), row_loss(s, 0, 0, valid));
   }
 };
 
@@ -127,7 +128,7 @@ class KeptRow {
   float4* shared_;
 };
 
-template <class T, bool kAligned>
+template <bool kZLoss, class T, bool kAligned>
 __device__ void work_on_row(const CrossEntropyArgs<T>& args, KeptRow<T, kAligned>& kept, int64_t r, int64_t next) {
   __shared__ float words[3][kThreads / kWarp];
   __shared__ RowStats stats;  // the first thread keeps them here until it writes the losses
@@ -144,7 +145,7 @@ __device__ void work_on_row(const CrossEntropyArgs<T>& args, KeptRow<T, kAligned
   total = row_sum(total, words[2]);
   if (threadIdx.x == 0) stats = {running.most, running.sum, args.target_logit(r, target), total};
   __syncthreads();  // the target's logit has been read, and may be written to
-  const auto gradient = row_gradient(args.inverse_divisor.get(), args.smoothing, args.valid, running.sum);
+  const auto gradient = row_gradient(args, kZLoss ? args.z_loss : 0, args.valid, running.most, running.sum);
   kept.use(r, next, [&](int first, float(&x)[kPiece]) {
 #pragma unroll
     for (float& each : x) each = natural_exponential(each - running.most);
@@ -163,7 +164,8 @@ __device__ void ignore_row(const CrossEntropyArgs<T>& args, int64_t r) {
   if (threadIdx.x == 0) args.put(r, 0, 0);
 }
 
-template <class T, bool kAligned>
+// Without z-loss it takes one register or two less.
+template <class T, bool kAligned, bool kZLoss>
 __global__ void __launch_bounds__(kThreads, 2) cross_entropy_rows(const __grid_constant__ CrossEntropyArgs<T> args) {
   extern __shared__ float4 shared[];
   KeptRow<T, kAligned> kept(args, shared);
@@ -171,7 +173,7 @@ __global__ void __launch_bounds__(kThreads, 2) cross_entropy_rows(const __grid_c
   for (int64_t r = blockIdx.x; r < args.rows; r += gridDim.x) {
     const int64_t next = r + gridDim.x;
     if (args.counts(r)) {
-      work_on_row(args, kept, r, next);
+      work_on_row<kZLoss>(args, kept, r, next);
     } else {
       ignore_row<T, kAligned>(args, r);
       kept.ask_for(next);
@@ -195,6 +197,11 @@ __global__ void __launch_bounds__(kRowThreads)
   args.put_losses(r, s);
 }
 
+template <class T, bool kZLoss>
+auto* rows_kernel(bool aligned) {
+  return aligned ? cross_entropy_rows<T, true, kZLoss> : cross_entropy_rows<T, false, kZLoss>;
+}
+
 template <class T>
 void launch_with_gradient(const Stream& stream, const CrossEntropy& args) {
   CrossEntropyArgs<T> row(args);
@@ -208,9 +215,9 @@ void launch_with_gradient(const Stream& stream, const CrossEntropy& args) {
   const size_t shared = static_cast<size_t>(kept) * kPieceBytes;
   const int64_t at_once = limits.blocks_at_once(threads, shared + tuning::kCrossEntropyOwnBytes);
   const auto blocks = static_cast<unsigned>(std::min(row.rows, at_once));
-  const auto start = [&](auto* kernel) { launch(stream, kernel, blocks, static_cast<unsigned>(threads), shared, row); };
   const bool aligned = vectorised(row.logits, row.columns) && vectorised(row.dlogits, row.columns);
-  aligned ? start(cross_entropy_rows<T, true>) : start(cross_entropy_rows<T, false>);
+  auto* const kernel = row.z_loss == 0 ? rows_kernel<T, false>(aligned) : rows_kernel<T, true>(aligned);
+  launch(stream, kernel, blocks, static_cast<unsigned>(threads), shared, row);
 }
 
 void launch_without_gradient(const Stream& stream, const CrossEntropy& args) {

@@ -15,8 +15,8 @@ constexpr float kMinusInfinity = -INFINITY;
 using RowStats = formulas::RowStats<float>;
 
 // log(sum) in f32: the sum is f32 itself, and f64 logarithms take many registers.
-__device__ inline float row_loss(const RowStats& s, double smoothing, int64_t vocabulary) {
-  return formulas::row_loss(s, static_cast<double>(logf(s.sum)), smoothing, vocabulary);
+__device__ inline float row_loss(const RowStats& s, double smoothing, double z_loss, int64_t vocabulary) {
+  return formulas::row_loss(s, static_cast<double>(logf(s.sum)), smoothing, z_loss, vocabulary);
 }
 
 // A step's inverse_divisor as kernels take it; for a step that is replayed, the value in the device's memory.
@@ -28,10 +28,16 @@ struct InverseDivisor {
   __device__ double get() const { return step ? step->inverse_divisor : value; }
 };
 
-// Divides in f32: each thread of a row divides, and devices without many f64 units would wait for them.
-__device__ inline formulas::RowGradient<float> row_gradient(double inverse_divisor, double smoothing,
-                                                            int64_t vocabulary, float sum) {
-  return {static_cast<float>(inverse_divisor) / sum, inverse_divisor, smoothing, vocabulary};
+// What a row's gradient follows from besides its exponentials, by their maximum and sum over the whole vocabulary.
+// z_loss: that of the arguments, or 0 in a kernel without z-loss. Divides in f32: each thread of a row divides, and
+// devices without many f64 units would wait for them.
+template <class Args>
+__device__ inline formulas::RowGradient<float> row_gradient(const Args& args, double z_loss, int64_t vocabulary,
+                                                            float most, float sum) {
+  const double inverse_divisor = args.inverse_divisor.get();
+  float scale = static_cast<float>(inverse_divisor);
+  if (z_loss != 0) scale *= formulas::slope_of_log_z(logf(sum) + most, z_loss);
+  return {scale / sum, inverse_divisor, args.smoothing, vocabulary};
 }
 
 // x: exponentials of the columns from `first` on; becomes their gradient, 0 from `valid` on. The target may lie in no

@@ -51,12 +51,12 @@ __global__ void cross_entropy_rebase(const float* most, const float* whole, floa
 }
 
 __global__ void cross_entropy_losses(const int32_t* targets, const float* most, const float* sum, const float* target,
-                                     const float* total, double smoothing, int64_t vocabulary, float* loss,
-                                     int64_t rows) {
+                                     const float* total, double smoothing, double z_loss, int64_t vocabulary,
+                                     float* loss, int64_t rows) {
   const int64_t r = thread_index();
   if (r >= rows) return;
   const RowStats s{most[r], sum[r], target[r], total ? total[r] : 0.0f};
-  loss[r] = targets[r] < 0 ? 0.0f : row_loss(s, smoothing, vocabulary);
+  loss[r] = targets[r] < 0 ? 0.0f : row_loss(s, smoothing, z_loss, vocabulary);
 }
 
 // CrossEntropyGradient as the kernel takes it. T: the dtype of dlogits.
@@ -67,7 +67,7 @@ struct CrossEntropyGradientArgs {
   const float *most, *sum;
   int64_t rows, first_column, vocabulary;
   int columns, valid;
-  double smoothing;
+  double smoothing, z_loss;
   InverseDivisor inverse_divisor;
   T* dlogits;
 
@@ -82,6 +82,7 @@ struct CrossEntropyGradientArgs {
         columns(static_cast<int>(args.logits.columns())),
         valid(static_cast<int>(args.valid_columns)),
         smoothing(args.smoothing),
+        z_loss(args.z_loss),
         inverse_divisor(args.step),
         dlogits(elements_of<T>(args.dlogits)) {}
 };
@@ -95,7 +96,7 @@ __global__ void __launch_bounds__(kRowThreads) cross_entropy_chunk_gradient(cons
   T* const out = args.dlogits + r * args.columns;
   const int32_t target = args.targets[r];
   const float most = args.most[r];
-  const auto gradient = row_gradient(args.inverse_divisor.get(), args.smoothing, args.vocabulary, args.sum[r]);
+  const auto gradient = row_gradient(args, args.z_loss, args.vocabulary, most, args.sum[r]);
   for_pieces<false, N>(args.columns, [&](int first) {
     float x[N] = {};
     if (target >= 0) {
@@ -143,8 +144,8 @@ void CudaBackend::run(const CrossEntropyLoss& args) {
   const int64_t rows = args.loss.elements();
   launch(stream(), cross_entropy_losses, blocks_for(rows, kElementThreads), kElementThreads, 0,
          elements_of<int32_t>(args.targets), elements_of<float>(args.row_max), elements_of<float>(args.row_sum),
-         elements_of<float>(args.row_target), elements_of<float>(args.row_total), args.smoothing, args.vocabulary,
-         elements_of<float>(args.loss), rows);
+         elements_of<float>(args.row_target), elements_of<float>(args.row_total), args.smoothing, args.z_loss,
+         args.vocabulary, elements_of<float>(args.loss), rows);
 }
 
 template <>

@@ -16,18 +16,26 @@ struct RowStats {
   A most, sum, target, total;
 };
 
-// -log p(target), or with smoothing its mean with -log p of the other words. Computed in f64, since log Z and the
-// target's logit may be large and near each other. log_sum: log(s.sum).
+// -log p(target), or with smoothing its mean with -log p of the other words, and the z-loss. Computed in f64, since
+// log Z and the target's logit may be large and near each other. log_sum: log(s.sum).
 template <class A>
-WEFT_HOST_DEVICE inline A row_loss(const RowStats<A>& s, double log_sum, double smoothing, int64_t vocabulary) {
+WEFT_HOST_DEVICE inline A row_loss(const RowStats<A>& s, double log_sum, double smoothing, double z_loss,
+                                   int64_t vocabulary) {
   const double log_z = log_sum + static_cast<double>(s.most);
-  const double value = log_z - (1 - smoothing) * static_cast<double>(s.target);
+  double value = log_z - (1 - smoothing) * static_cast<double>(s.target);
+  if (z_loss != 0) value += z_loss * log_z * log_z;
   if (smoothing == 0) return static_cast<A>(value);
   return static_cast<A>(value - smoothing / static_cast<double>(vocabulary) * static_cast<double>(s.total));
 }
 
-// inverse_divisor (softmax - (1 - e) onehot(target) - e / V), from exponentials exp(logit - most).
-// factor: inverse_divisor over the sum of the row's exponentials.
+// The derivative of a row's loss by log Z, which multiplies softmax in the gradient: 1, and 2 z log Z of the z-loss.
+template <class A>
+WEFT_HOST_DEVICE inline A slope_of_log_z(A log_z, double z_loss) {
+  return 1 + 2 * static_cast<A>(z_loss) * log_z;
+}
+
+// inverse_divisor (slope softmax - (1 - e) onehot(target) - e / V), from exponentials exp(logit - most).
+// factor: inverse_divisor and slope over the sum of the row's exponentials.
 template <class A>
 struct RowGradient {
   A factor, uniform, one_hot;

@@ -16,8 +16,10 @@ void check_chunk(const Checks& check, const Tensor& logits, const Tensor& target
   check.vector("targets", targets, logits.size(0), DType::I32);
 }
 
-void check_smoothing(const Checks& check, double smoothing, int64_t vocabulary) {
-  check.that(smoothing >= 0 && smoothing < 1, "smoothing {} is outside [0, 1)", smoothing);
+template <class Args>
+void check_terms(const Checks& check, const Args& args, int64_t vocabulary) {
+  check.that(args.smoothing >= 0 && args.smoothing < 1, "smoothing {} is outside [0, 1)", args.smoothing);
+  check.that(args.z_loss >= 0, "z_loss {} is below 0", args.z_loss);
   check.that(vocabulary > 0, "a vocabulary of {}", vocabulary);
 }
 
@@ -32,7 +34,7 @@ void check_dlogits(const Checks& check, const Tensor& dlogits, const Tensor& log
 void cross_entropy(Context& context, const CrossEntropy& args) {
   const Checks check(context, "cross_entropy");
   check_chunk(check, args.logits, args.targets, args.valid_columns);
-  check_smoothing(check, args.smoothing, args.valid_columns);
+  check_terms(check, args, args.valid_columns);
   const int64_t rows = args.logits.size(0);
   check.vector("loss", args.loss, rows, args.logits.dtype());
   if (args.nll) check.vector("nll", args.nll, rows, args.logits.dtype());
@@ -81,7 +83,7 @@ void cross_entropy_loss(Context& context, const CrossEntropyLoss& args) {
   check.vector("row_max", args.row_max, rows, dtype);
   check.vector("row_sum", args.row_sum, rows, dtype);
   check.vector("row_target", args.row_target, rows, dtype);
-  check_smoothing(check, args.smoothing, args.vocabulary);
+  check_terms(check, args, args.vocabulary);
   if (args.smoothing > 0) check.vector("row_total", args.row_total, rows, dtype);
   dispatch(context,
            {"cross_entropy_loss", OperationKind::Memory, 6.0 * static_cast<double>(rows),
@@ -97,7 +99,7 @@ void cross_entropy_gradient(Context& context, const CrossEntropyGradient& args) 
   check.vector("row_max", args.row_max, rows, acc_dtype);
   check.vector("row_sum", args.row_sum, rows, acc_dtype);
   check_dlogits(check, args.dlogits, args.logits);
-  check_smoothing(check, args.smoothing, args.vocabulary);
+  check_terms(check, args, args.vocabulary);
   dispatch(context,
            {"cross_entropy_gradient", OperationKind::Memory, 4.0 * static_cast<double>(args.logits.elements()),
             static_cast<double>(args.logits.bytes() + args.dlogits.bytes())},

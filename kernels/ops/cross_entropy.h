@@ -7,8 +7,9 @@ namespace weft {
 
 // Cross-entropy: one operation if this rank holds the whole vocabulary, the four below if ranks share it.
 // Logits have the accumulator dtype. Columns from `valid_columns` on are padding: they count as -inf.
-// Loss of a row with target t, smoothing e, vocabulary V (as torch.nn.CrossEntropyLoss defines label smoothing):
-//   log Z - (1 - e) logit[t] - e / V sum_v logit[v],   Z = sum_v exp(logit[v]).
+// Loss of a row with target t, smoothing e, vocabulary V (as torch.nn.CrossEntropyLoss defines label smoothing), and
+// weight z of the z-loss (Chowdhery et al. 2022, section 5), which draws log Z towards 0:
+//   log Z - (1 - e) logit[t] - e / V sum_v logit[v] + z (log Z)^2,   Z = sum_v exp(logit[v]).
 // A row with target < 0 is ignored: its loss and gradient are 0. A NaN or +inf among the logits of any other row makes
 // its loss non-finite.
 
@@ -19,9 +20,10 @@ struct CrossEntropy {
   Tensor targets;             // i32[rows]; the loss of a target beyond the vocabulary is NaN
   int64_t valid_columns = 0;  // the vocabulary, at least 1
   double smoothing = 0;
+  double z_loss = 0;
   StepState step;  // used for dlogits
   Tensor loss;     // [rows], written
-  Tensor nll;      // [rows], written: the loss without smoothing; or absent
+  Tensor nll;      // [rows], written: the loss without smoothing and z-loss; or absent
   // [rows, columns], compute dtype, written; or absent. May be the memory of logits if the dtypes are equal.
   Tensor dlogits;
 };
@@ -53,12 +55,14 @@ struct CrossEntropyLoss {
   Tensor targets;
   Tensor row_max, row_sum, row_target, row_total;
   double smoothing = 0;
+  double z_loss = 0;
   int64_t vocabulary = 0;
   Tensor loss;  // [rows], written
 };
 void cross_entropy_loss(Context& context, const CrossEntropyLoss& args);
 
-// dlogits = step.inverse_divisor (softmax - (1 - e) onehot(target) - e / V); padding columns and ignored rows get 0.
+// dlogits = step.inverse_divisor ((1 + 2 z log Z) softmax - (1 - e) onehot(target) - e / V); padding columns and
+// ignored rows get 0.
 struct CrossEntropyGradient {
   Tensor logits;
   Tensor targets;
@@ -66,6 +70,7 @@ struct CrossEntropyGradient {
   int64_t valid_columns = 0;
   Tensor row_max, row_sum;  // over the whole vocabulary
   double smoothing = 0;
+  double z_loss = 0;
   int64_t vocabulary = 0;
   StepState step;
   Tensor dlogits;  // [rows, columns], compute dtype; may be the memory of logits if the dtypes are equal

@@ -30,14 +30,20 @@ Stats stats(Context& context, const Tensor& logits, const Tensor& targets, int64
   return s;
 }
 
-Tensor losses(Context& context, const Stats& s, const Tensor& targets, double smoothing, int64_t vocabulary) {
+// What a loss has besides -log p(target).
+struct Terms {
+  double smoothing = 0, z_loss = 0;
+};
+
+Tensor losses(Context& context, const Stats& s, const Tensor& targets, const Terms& terms, int64_t vocabulary) {
   const Tensor loss = context.empty(s.max.shape(), s.max.dtype());
   cross_entropy_loss(context, {.targets = targets,
                                .row_max = s.max,
                                .row_sum = s.sum,
                                .row_target = s.target,
                                .row_total = s.total,
-                               .smoothing = smoothing,
+                               .smoothing = terms.smoothing,
+                               .z_loss = terms.z_loss,
                                .vocabulary = vocabulary,
                                .loss = loss});
   return loss;
@@ -45,9 +51,10 @@ Tensor losses(Context& context, const Stats& s, const Tensor& targets, double sm
 
 struct Case {
   int64_t rows, columns, valid;
-  double smoothing;
+  Terms terms;
   friend void PrintTo(const Case& c, std::ostream* out) {
-    *out << c.rows << "x" << c.columns << " valid " << c.valid << " smoothing " << c.smoothing;
+    *out << c.rows << "x" << c.columns << " valid " << c.valid << " smoothing " << c.terms.smoothing;
+    if (c.terms.z_loss > 0) *out << " z loss " << c.terms.z_loss;
   }
 };
 
@@ -68,7 +75,8 @@ Tensor gradient(Context& context, const Case& c, const Problem& p, const Stats& 
                                    .valid_columns = c.valid,
                                    .row_max = s.max,
                                    .row_sum = s.sum,
-                                   .smoothing = c.smoothing,
+                                   .smoothing = c.terms.smoothing,
+                                   .z_loss = c.terms.z_loss,
                                    .vocabulary = c.valid,
                                    .step = {.inverse_divisor = 0.5},
                                    .dlogits = dlogits});
@@ -87,14 +95,16 @@ TEST_P(CrossEntropyOf, IsTheFormula) {
   const Case c = GetParam();
   OperationContext context;
   const Problem p = problem(context, c, DType::F64);
-  const Tensor loss = losses(context, stats(context, p.logits, p.targets, c.valid), p.targets, c.smoothing, c.valid);
+  const Tensor loss = losses(context, stats(context, p.logits, p.targets, c.valid), p.targets, c.terms, c.valid);
   for (int64_t r = 0; r < c.rows; ++r) {
     const double* row = p.logits.data<double>() + r * c.columns;
     const int32_t target = p.targets.data<int32_t>()[r];
-    double z = 0, expected = 0;
+    double z = 0;
     for (int64_t v = 0; v < c.valid; ++v) z += std::exp(row[v]);
+    double expected = c.terms.z_loss * std::pow(std::log(z), 2);
     for (int64_t v = 0; v < c.valid; ++v) {
-      const double weight = (v == target ? 1 - c.smoothing : 0) + c.smoothing / static_cast<double>(c.valid);
+      const double weight =
+          (v == target ? 1 - c.terms.smoothing : 0) + c.terms.smoothing / static_cast<double>(c.valid);
       expected -= weight * (row[v] - std::log(z));
     }
     EXPECT_NEAR(loss.data<double>()[r], target < 0 ? 0 : expected, 1e-11);
@@ -106,7 +116,7 @@ TEST_P(CrossEntropyOf, GradientMatchesFiniteDifferences) {
   OperationContext context;
   const Problem p = problem(context, c, DType::F64);
   const auto loss = [&] {
-    return 0.5 * total(losses(context, stats(context, p.logits, p.targets, c.valid), p.targets, c.smoothing, c.valid));
+    return 0.5 * total(losses(context, stats(context, p.logits, p.targets, c.valid), p.targets, c.terms, c.valid));
   };
   const Stats s = stats(context, p.logits, p.targets, c.valid);
   const Tensor d = gradient(context, c, p, s, context.empty(p.logits.shape(), DType::F64));
@@ -120,8 +130,8 @@ TEST_P(CrossEntropyOf, AgreesWithF64) {
     const Problem p = problem(context, c, DType::F32);
     const Problem q{copy_as(context, p.logits, DType::F64), p.targets};
     const Stats s = stats(context, p.logits, p.targets, c.valid), t = stats(context, q.logits, p.targets, c.valid);
-    EXPECT_TRUE(close(losses(context, s, p.targets, c.smoothing, c.valid),
-                      losses(context, t, p.targets, c.smoothing, c.valid), tolerance(DType::F32)));
+    EXPECT_TRUE(close(losses(context, s, p.targets, c.terms, c.valid), losses(context, t, p.targets, c.terms, c.valid),
+                      tolerance(DType::F32)));
     const Tensor exact = gradient(context, c, q, t, context.empty(q.logits.shape(), DType::F64));
     const Tensor d = gradient(context, c, p, s, context.empty(p.logits.shape(), DType::F32));
     EXPECT_TRUE(close(d, exact, tolerance(DType::F32)));
@@ -169,7 +179,8 @@ Whole whole(Context& context, const Case& c, const Problem& p, DType dtype) {
   cross_entropy(context, {.logits = logits,
                           .targets = p.targets,
                           .valid_columns = c.valid,
-                          .smoothing = c.smoothing,
+                          .smoothing = c.terms.smoothing,
+                          .z_loss = c.terms.z_loss,
                           .step = {.inverse_divisor = 0.5},
                           .loss = w.loss,
                           .nll = w.nll,
@@ -182,15 +193,18 @@ void check_one_operation(Context& context, const Case& c, DType logits, DType dl
   const Problem p = problem(context, c, logits), exact{copy_as(context, p.logits, DType::F64), p.targets};
   const Whole w = whole(context, c, p, dlogits);
   const Stats s = stats(context, exact.logits, p.targets, c.valid);
-  EXPECT_TRUE(close(w.loss, losses(context, s, p.targets, c.smoothing, c.valid), tolerance(logits)));
-  EXPECT_TRUE(close(w.nll, losses(context, s, p.targets, 0, c.valid), tolerance(logits)));
+  EXPECT_TRUE(close(w.loss, losses(context, s, p.targets, c.terms, c.valid), tolerance(logits)));
+  EXPECT_TRUE(close(w.nll, losses(context, s, p.targets, {}, c.valid), tolerance(logits)));
   const Tensor d = gradient(context, c, exact, s, context.empty(exact.logits.shape(), DType::F64));
   EXPECT_TRUE(close(w.dlogits, d, tolerance(dlogits))) << name(dlogits);
   // Without a gradient, cross_entropy() leaves the logits as they are.
   const Tensor before = copy(context, p.logits), loss = context.empty({c.rows}, logits);
-  cross_entropy(
-      context,
-      {.logits = p.logits, .targets = p.targets, .valid_columns = c.valid, .smoothing = c.smoothing, .loss = loss});
+  cross_entropy(context, {.logits = p.logits,
+                          .targets = p.targets,
+                          .valid_columns = c.valid,
+                          .smoothing = c.terms.smoothing,
+                          .z_loss = c.terms.z_loss,
+                          .loss = loss});
   EXPECT_TRUE(same_bits(p.logits, before));
   EXPECT_TRUE(close(loss, w.loss, tolerance(logits) / 10));
 }
@@ -213,16 +227,18 @@ TEST_P(CrossEntropyOf, TheOneOperationsGradientMatchesFiniteDifferences) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, CrossEntropyOf,
-                         testing::Values(Case{1, 1, 1, 0}, Case{7, 7, 7, 0.1}, Case{5, 16, 13, 0.1},
-                                         Case{129, 129, 129, 0}, Case{3, 1000, 1000, 0.2}, Case{3, 50304, 50257, 0.1},
-                                         Case{2, 60001, 60000, 0.1}, Case{2, 66000, 65999, 0}),
+                         testing::Values(Case{1, 1, 1}, Case{7, 7, 7, {0.1}}, Case{5, 16, 13, {0.1}},
+                                         Case{129, 129, 129}, Case{3, 1000, 1000, {0.2}}, Case{3, 50304, 50257, {0.1}},
+                                         Case{2, 60001, 60000, {0.1}}, Case{2, 66000, 65999}, Case{1, 1, 1, {0, 0.5}},
+                                         Case{7, 7, 7, {0.1, 0.01}}, Case{129, 129, 129, {0, 0.2}},
+                                         Case{3, 50304, 50257, {0.1, 0.001}}, Case{2, 60001, 60000, {0, 0.1}}),
                          [](const auto& info) { return printable(testing::PrintToString(info.param)); });
 
 // More rows than a device of 132 multiprocessors works on at once, 32 blocks on each; whole pieces, and others.
 TEST(CrossEntropyEdges, RowsWaitForABlockThatIsDone) {
   OperationContext context;
   for (const int64_t columns : {8, 7}) {
-    const Case c{132 * 32 + 100, columns, 7, 0.1};
+    const Case c{132 * 32 + 100, columns, 7, {0.1}};
     check_one_operation(context, c, DType::F32, DType::F32);
     check_one_operation(context, c, DType::F32, DType::BF16);
   }
@@ -230,7 +246,7 @@ TEST(CrossEntropyEdges, RowsWaitForABlockThatIsDone) {
 
 TEST(CrossEntropyEdges, PaddingColumnsGetNoGradientWhateverTheyHold) {
   OperationContext context;
-  const Case c{2, 5, 3, 0.1};
+  const Case c{2, 5, 3, {0.1}};
   Problem p = problem(context, c, DType::F32);
   p.logits.data<float>()[3] = 1e30f, p.logits.data<float>()[4] = std::nanf("");
   const Tensor d = gradient(context, c, p, stats(context, p.logits, p.targets, 3), context.empty({2, 5}, DType::F32));
@@ -242,8 +258,26 @@ TEST(CrossEntropyEdges, PaddingColumnsGetNoGradientWhateverTheyHold) {
 TEST(CrossEntropyEdges, LargeLogitsAreExact) {
   OperationContext context;
   const Tensor logits = constant(context, {1, 4}, DType::F32, 5e4), targets = integers(context, {2});
-  const Tensor loss = losses(context, stats(context, logits, targets, 4), targets, 0, 4);
+  const Tensor loss = losses(context, stats(context, logits, targets, 4), targets, {}, 4);
   EXPECT_NEAR(loss.data<float>()[0], std::log(4), 5e-3);  // 5e4 + log 4 is rounded to f32's 2^-8 spacing nowhere
+}
+
+// All logits are 30 + log 2, four of them: log Z is 30 + log 8, of which the maximum is the larger part.
+TEST(CrossEntropyEdges, TheZLossIsOfTheWholeLogZ) {
+  OperationContext context;
+  const Problem p{constant(context, {1, 4}, DType::F32, 30 + std::log(2)), integers(context, {2})};
+  const Case c{1, 4, 4, {0, 0.125}};
+  const double log_z = 30 + std::log(8), slope = 1 + 2 * 0.125 * log_z;
+  const Stats s = stats(context, p.logits, p.targets, 4);
+  const Tensor parts = gradient(context, c, p, s, context.empty({1, 4}, DType::F32));
+  const Whole w = whole(context, c, p, DType::F32);
+  for (const Tensor& loss : {losses(context, s, p.targets, c.terms, 4), w.loss}) {
+    EXPECT_NEAR(values(loss)[0], std::log(4) + 0.125 * log_z * log_z, 1e-4);
+  }
+  EXPECT_NEAR(values(w.nll)[0], std::log(4), 1e-5);
+  for (const Tensor& d : {parts, w.dlogits}) {
+    for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(values(d)[i], 0.5 * (slope / 4 - (i == 2 ? 1 : 0)), 1e-5) << i;
+  }
 }
 
 TEST(CrossEntropyEdges, AChunkOfPaddingAloneAddsNothing) {
@@ -259,7 +293,7 @@ TEST(CrossEntropyEdges, NonFiniteLogitsGiveANonFiniteLoss) {
     for (const int at : {0, 20, 36}) {
       const Tensor logits = random(context, {1, 37}, DType::F32, 3), targets = integers(context, {2});
       logits.data<float>()[at] = bad;
-      const Tensor loss = losses(context, stats(context, logits, targets, 37), targets, 0, 37);
+      const Tensor loss = losses(context, stats(context, logits, targets, 37), targets, {}, 37);
       EXPECT_FALSE(std::isfinite(loss.data<float>()[0])) << bad << " at " << at;
     }
   }
@@ -267,7 +301,7 @@ TEST(CrossEntropyEdges, NonFiniteLogitsGiveANonFiniteLoss) {
 
 TEST(CrossEntropyEdges, TheOneOperationMindsPaddingIgnoredRowsAndWhatIsNotFinite) {
   OperationContext context;
-  const Case c{3, 37, 36, 0.1};
+  const Case c{3, 37, 36, {0.1, 0.01}};
   const auto at = [](const Tensor& t, int64_t i) { return static_cast<double>(t.data<float>()[i]); };
   for (const DType dtype : {DType::F32, DType::BF16}) {
     Problem p = problem(context, c, DType::F32);
@@ -307,6 +341,7 @@ TEST(CrossEntropyEdges, MisfitsOfTheOneOperationAreNamed) {
     return error_of([&] { cross_entropy(context, args); });
   };
   EXPECT_EQ(message([](auto& a) { a.valid_columns = 0; }), "cross_entropy: a vocabulary of 0");
+  EXPECT_EQ(message([](auto& a) { a.z_loss = -0.5; }), "cross_entropy: z_loss -0.5 is below 0");
   EXPECT_EQ(message([](auto& a) { a.loss = {}; }), "cross_entropy: loss is absent");
   EXPECT_EQ(message([&](auto& a) { a.nll = logits; }), "cross_entropy: nll is f32[2, 4], expected 2 elements of f32");
   EXPECT_EQ(message([&](auto& a) {
@@ -348,6 +383,13 @@ TEST(CrossEntropyEdges, MisfitsAreNamed) {
   EXPECT_EQ(error_of([&] { cross_entropy_loss(context, loss); }), "cross_entropy_loss: row_total is absent");
   loss.smoothing = 1;
   EXPECT_EQ(error_of([&] { cross_entropy_loss(context, loss); }), "cross_entropy_loss: smoothing 1 is outside [0, 1)");
+  loss.smoothing = 0, loss.z_loss = -1;
+  EXPECT_EQ(error_of([&] { cross_entropy_loss(context, loss); }), "cross_entropy_loss: z_loss -1 is below 0");
+  const Case none{2, 4, 4, {0, std::nan("")}};
+  EXPECT_EQ(error_of([&] {
+              gradient(context, none, {logits, targets}, {rows, rows, rows, rows}, logits);
+            }),
+            "cross_entropy_gradient: z_loss nan is below 0");
 }
 
 TEST(CrossEntropyEdges, RunsDry) {
@@ -355,8 +397,8 @@ TEST(CrossEntropyEdges, RunsDry) {
   const Tensor logits = dry.empty({8, 50257}, DType::F32), rows = dry.empty({8}, DType::F32);
   const Tensor targets = dry.empty({8}, DType::I32);
   const Stats s = stats(dry, logits, targets, 50257);
-  losses(dry, s, targets, 0.1, 50257);
-  gradient(dry, {8, 50257, 50257, 0.1}, {logits, targets}, s, dry.empty({8, 50257}, DType::BF16));
+  losses(dry, s, targets, {0.1}, 50257);
+  gradient(dry, {8, 50257, 50257, {0.1}}, {logits, targets}, s, dry.empty({8, 50257}, DType::BF16));
   EXPECT_EQ(dry.ledger().entries().size(), 3U);
   EXPECT_EQ(dry.ledger().entries().at("cross_entropy_gradient").bytes, 8.0 * 50257 * 6);
 }

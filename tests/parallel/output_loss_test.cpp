@@ -13,7 +13,7 @@ namespace weft {
 namespace {
 
 constexpr int64_t kTokens = 40, kWidth = 3, kVocabulary = 5;
-constexpr double kSmoothing = 0.1, kScale = 0.25;
+constexpr double kSmoothing = 0.1, kZLoss = 0.05, kScale = 0.25;
 
 double hidden_at(int64_t t, int64_t w) { return std::sin(static_cast<double>(3 * t + w)); }
 double weight_at(int64_t v, int64_t w) { return std::cos(static_cast<double>(7 * v + w)); }
@@ -27,7 +27,11 @@ struct Result {
 Result run(Communicator* tp, int64_t first, int64_t rows, int64_t chunk_bytes) {
   Context context;
   const auto tensor = [&](const Shape& shape) { return context.zeros(shape, DType::F64); };
-  OutputLoss a{.tp = tp, .vocabulary = kVocabulary, .smoothing = kSmoothing, .step = {.inverse_divisor = kScale}};
+  OutputLoss a{.tp = tp,
+               .vocabulary = kVocabulary,
+               .smoothing = kSmoothing,
+               .z_loss = kZLoss,
+               .step = {.inverse_divisor = kScale}};
   context.set_logits_chunk(chunk_bytes);
   a.hidden = tensor({kTokens, kWidth}), a.weight = tensor({rows, kWidth}), a.bias = tensor({rows});
   a.targets = context.empty({kTokens}, DType::I32);
@@ -48,8 +52,8 @@ Result run(Communicator* tp, int64_t first, int64_t rows, int64_t chunk_bytes) {
   return {values(a.loss), values(a.nll), values(a.dhidden), values(a.dweight.tensor), values(a.dbias.tensor)};
 }
 
-// The formula: -sum of q log p, q = (1 - s) at the target + s / vocabulary everywhere; the gradient of a logit is
-// scale (p - q).
+// The formula: -sum of q log p, q = (1 - s) at the target + s / vocabulary everywhere, and z (log Z)^2; the gradient of
+// a logit is scale ((1 + 2 z log Z) p - q).
 Result expected() {
   Result r{std::vector<double>(kTokens), std::vector<double>(kTokens), std::vector<double>(kTokens * kWidth),
            std::vector<double>(kVocabulary * kWidth), std::vector<double>(kVocabulary)};
@@ -62,12 +66,14 @@ Result expected() {
       for (int64_t w = 0; w < kWidth; ++w) logits[v] += hidden_at(t, w) * weight_at(v, w);
       sum += std::exp(logits[v]);
     }
+    const double log_z = std::log(sum);
+    r.loss[t] = kZLoss * log_z * log_z;
     for (int64_t v = 0; v < kVocabulary; ++v) {
-      const double log_p = logits[v] - std::log(sum), hit = v == target_at(t) ? 1 : 0;
+      const double log_p = logits[v] - log_z, hit = v == target_at(t) ? 1 : 0;
       const double q = (1 - kSmoothing) * hit + kSmoothing / kVocabulary;
       r.loss[t] -= q * log_p;
       r.nll[t] -= hit * log_p;
-      const double d = kScale * (std::exp(log_p) - q);
+      const double d = kScale * ((1 + 2 * kZLoss * log_z) * std::exp(log_p) - q);
       r.dbias[v] += d;
       for (int64_t w = 0; w < kWidth; ++w) {
         r.dhidden[t * kWidth + w] += d * weight_at(v, w);
