@@ -41,7 +41,7 @@ std::vector<double> log_likelihoods(Transformer& model, std::span<const Continua
     require<InternalError>(!c.context.empty() && !c.tokens.empty(), "continuation {} is empty", i);
     Tape tape(context, Tape::Mode::Off);
     ForwardContext forward{.tape = tape};
-    model.loss(forward, scoring_batch(model, c), 0, {.loss = ignored, .nll = nll.slice(i, i + 1)});
+    model.loss(forward, scoring_batch(model, c), {}, {.loss = ignored, .nll = nll.slice(i, i + 1)});
     mesh.progress();
   }
   download(context, nll, std::span<double>(found));

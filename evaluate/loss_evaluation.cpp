@@ -41,7 +41,7 @@ LossReport evaluate_loss(Transformer& model, std::shared_ptr<const Dataset> data
     for (const MicroBatch& micro : step->micro) {
       Tape tape(context, Tape::Mode::Off);
       ForwardContext forward{.tape = tape};
-      model.loss(forward, to_device(model, micro, TokenUse::Forward), label_smoothing, loss);
+      model.loss(forward, to_device(model, micro, TokenUse::Forward), {.smoothing = label_smoothing}, loss);
     }
     mesh.progress();
   }

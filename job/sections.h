@@ -77,6 +77,7 @@ struct TrainConfig {
   int64_t max_restarts = 0;
   double clip_norm = 0;
   double label_smoothing = 0;
+  double z_loss = 0;
   Precision precision = Precision::Fp32;
   bool tf32 = false;
   AlgorithmChoice algorithms = AlgorithmChoice::Measured;
@@ -113,6 +114,11 @@ struct TrainConfig {
     v.field("label_smoothing", label_smoothing,
             "Share of each target's probability that is spread evenly over the vocabulary.",
             Range{.min = 0, .max = 0.999});
+    v.field(
+        "z_loss", z_loss,
+        "Weight of (log Z)^2 in the training loss of each target, Z being the sum of the exponentials of its logits: "
+        "it keeps log Z near 0 (PaLM has 1e-4). 0 means none; evaluations leave it out.",
+        Range{.min = 0, .max = 1e9});
     v.field("precision", precision,
             "fp32, or bf16: then activations, the residual stream and the weights that the model computes with "
             "(embeddings, "

@@ -56,7 +56,7 @@ int64_t Transformer::kv_width() const {
   return 2 * shards_.share(spec_.config.derived_kv_heads(), "model.kv_heads") * spec_.config.derived_head_dim();
 }
 
-void Transformer::loss(ForwardContext& forward, const ModelBatch& batch, double smoothing, const LossSums& sums) {
+void Transformer::loss(ForwardContext& forward, const ModelBatch& batch, const LossTerms& terms, const LossSums& sums) {
   Tape& tape = forward.tape;
   if (tape.recording()) packed_weights_.drop();
   if (!tape.recording() && packed_weights_.format() != WeightFormat::Own) forward.packed = &packed_weights_;
@@ -72,7 +72,8 @@ void Transformer::loss(ForwardContext& forward, const ModelBatch& batch, double 
                   .packed = forward.packed ? forward.packed->of(weight.value()) : nullptr,
                   .bias = bias.value(),
                   .targets = batch.targets,
-                  .smoothing = smoothing,
+                  .smoothing = terms.smoothing,
+                  .z_loss = terms.z_loss,
                   .step = forward.step,
                   .loss = loss,
                   .nll = nll};

@@ -21,9 +21,15 @@ struct ModelBatch {
   Tensor arrays = {};  // i32: the device memory of all the arrays, in one piece
 };
 
+// What makes a target's loss more than -log p, as kernels/ops/cross_entropy.h defines it.
+struct LossTerms {
+  double smoothing = 0;
+  double z_loss = 0;
+};
+
 // f64[1] each, in nats: the sums over valid targets are added to the values already there.
 struct LossSums {
-  Tensor loss;  // with label smoothing
+  Tensor loss;  // with LossTerms added
   Tensor nll;   // without
 };
 
@@ -64,7 +70,7 @@ class Transformer {
 
   // Runs forward to the loss. If the tape records, also computes the output layer's gradients, scaled by the step's
   // inverse_divisor; tape.backward() computes the others.
-  void loss(ForwardContext& forward, const ModelBatch& batch, double smoothing, const LossSums& sums);
+  void loss(ForwardContext& forward, const ModelBatch& batch, const LossTerms& terms, const LossSums& sums);
 
   // The decoder's last hidden states (after the final norm), [sequence-sharded tokens, width].
   virtual Var hidden(ForwardContext& forward, const ModelBatch& batch) = 0;

@@ -11,8 +11,8 @@ using Json = nlohmann::ordered_json;
 
 bool has_values(const Curve& curve, const Json& run) { return run.at(curve.event).at("values").contains(curve.value); }
 
-// Without label smoothing both losses of a step are the same number.
-bool smooths_labels(const std::vector<Json>& runs) {
+// Without label smoothing and z-loss both losses of a step are the same number.
+bool has_loss_terms(const std::vector<Json>& runs) {
   return std::ranges::any_of(runs, [](const Json& run) {
     const Json& values = run.at("train").at("values");
     return values.contains("loss") && values.contains("nll") && values.at("loss") != values.at("nll");
@@ -21,10 +21,10 @@ bool smooths_labels(const std::vector<Json>& runs) {
 
 std::vector<Curve> loss_curves(const std::vector<Json>& runs) {
   const Curve validation{.event = "eval", .value = "loss", .label = "validation"};
-  if (!smooths_labels(runs)) return {{.event = "train", .value = "loss", .label = "training"}, validation};
+  if (!has_loss_terms(runs)) return {{.event = "train", .value = "loss", .label = "training"}, validation};
   return {{.event = "train", .value = "nll", .label = "training"},
           validation,
-          {.event = "train", .value = "loss", .label = "training, with label smoothing"}};
+          {.event = "train", .value = "loss", .label = "training, with label smoothing or z-loss"}};
 }
 
 // A plot of one number of the lines of training.

@@ -153,6 +153,12 @@ TEST(Job, ADeviceIsSharedWhereThereIsOne) {
   EXPECT_EQ(gpt_job().parallel.shared_devices(), SharedDevices::Refused);
 }
 
+TEST(Job, ANegativeZLossIsRefused) {
+  EXPECT_NE(
+      error_of([] { with_override(gpt_job(), "train.z_loss=-0.1"); }).find("train.z_loss: expected a number from 0"),
+      std::string::npos);
+}
+
 TEST(Job, GraphsAreOfStepsWhoseShapesOccurAgain) {
   JobConfig job = gpt_job(), pairs = translation_job();
   EXPECT_EQ(job.train.graphs, GraphChoice::Auto);

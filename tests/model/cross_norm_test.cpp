@@ -69,7 +69,7 @@ struct CrossModel {
     Tape tape(context, Tape::Mode::Off);
     ForwardContext forward{.tape = tape};
     const LossSums sums = no_losses(context);
-    model->loss(forward, batch, 0, sums);
+    model->loss(forward, batch, {}, sums);
     return sums.nll.data<double>()[0];
   }
 };

@@ -42,7 +42,7 @@ double run(Transformer& model, const ModelBatch& batch, GradientBuckets* buckets
   ForwardContext forward{.tape = tape, .step = state, .recompute = recompute};
   if (buckets) buckets->begin_step();
   const LossSums sums = no_losses(model.context());
-  model.loss(forward, batch, 0.1, sums);
+  model.loss(forward, batch, {.smoothing = 0.1, .z_loss = 0.02}, sums);
   tape.backward();
   if (buckets) buckets->finish();
   return sums.loss.data<double>()[0] * 0.25;

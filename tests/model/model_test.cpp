@@ -114,7 +114,7 @@ TEST(Model, UntrainedLossIsLogVocabulary) {
     Tape tape(context, Tape::Mode::Off);
     ForwardContext forward{.tape = tape};
     const LossSums sums = no_losses(context);
-    model->loss(forward, batch, 0, sums);
+    model->loss(forward, batch, {}, sums);
     const double loss = sums.nll.data<double>()[0];
     int64_t targets = 0;
     for (const int32_t t : batch.targets.span<int32_t>()) targets += t >= 0;
@@ -237,7 +237,7 @@ TEST(PackedWeights, ARecordingForwardPassDropsThePacks) {
   GradientBuckets buckets(model->parameters());
   Tape tape(context, Tape::Mode::Record, &buckets);
   ForwardContext forward{.tape = tape};
-  model->loss(forward, batch, 0, no_losses(context));
+  model->loss(forward, batch, {}, no_losses(context));
   EXPECT_EQ(model->packed_weights().bytes(), 0u);
 }
 
@@ -250,7 +250,7 @@ TEST_P(Decoding, WeightsOfAFormatServeDecodingAndLossAlike) {
     Tape tape(built.context, Tape::Mode::Off);
     ForwardContext forward{.tape = tape};
     const LossSums sums = no_losses(built.context);
-    built.model->loss(forward, batch, 0, sums);
+    built.model->loss(forward, batch, {}, sums);
     return sums.nll.data<double>()[0];
   };
   const double own = loss();
@@ -283,7 +283,7 @@ TEST_P(Decoding, EqualsTheFullForward) {
   ForwardContext forward{.tape = tape};
   for (int64_t r = 0; r < batch.input->count(); ++r) batch.targets.data<int32_t>()[r] = r == 8 ? 3 : -1;
   const LossSums sums = no_losses(built.context);
-  built.model->loss(forward, batch, 0, sums);
+  built.model->loss(forward, batch, {}, sums);
   const double nll = sums.nll.data<double>()[0];
   double sum = 0;
   for (const float x : whole[0]) sum += std::exp(static_cast<double>(x));
@@ -388,7 +388,7 @@ std::map<std::string, Ledger::Entry, std::less<>> costs_of(Device device, bool s
   context.ledger().clear();
   Tape tape(context, Tape::Mode::Record, &buckets);
   ForwardContext forward{.tape = tape};
-  model->loss(forward, batch, 0.1, sums);
+  model->loss(forward, batch, {.smoothing = 0.1}, sums);
   tape.backward();
   *peak = context.memory().use().peak;
   return context.ledger().entries();

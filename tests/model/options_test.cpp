@@ -28,7 +28,7 @@ std::string fingerprint(const TransformerConfig& config) {
   Tape tape(context, Tape::Mode::Discard);
   ForwardContext forward{.tape = tape, .step = {.dropout_key = 99}};
   const LossSums sums = no_losses(context);
-  model->loss(forward, random_batch(context, model->vocabularies(), {5, 1, 4}), 0, sums);
+  model->loss(forward, random_batch(context, model->vocabularies(), {5, 1, 4}), {}, sums);
   std::string text = fmt::format("loss {:.17g}", sums.loss.data<double>()[0]);
   for (const auto& p : model->parameters().parameters())
     text += fmt::format(" {}{}", p->spec().name, p->spec().shape.text());

@@ -187,7 +187,7 @@ TEST(DecodedLogits, EqualTheLogitsOfTheLoss) {
       Tape tape(context, Tape::Mode::Off);
       ForwardContext forward{.tape = tape};
       const LossSums sums = no_losses(context);
-      model->loss(forward, batch, 0, sums);
+      model->loss(forward, batch, {}, sums);
       EXPECT_NEAR(most + std::log(sum) - row[static_cast<size_t>(target)], sums.nll.data<double>()[0], 1e-4)
           << token << " to " << target;
     }

@@ -7,7 +7,7 @@
 
 BUILD is the build folder with `weft`. Needs torch and numpy.
 
-Each case is a small GPT whose options are stated below. Both programs begin at the weights that weft draws, take all
+Each case is a small GPT whose options are stated below, with the z-loss of some. Both programs begin at the weights that weft draws, take all
 windows of one text at every step (so that their order does not matter), clip and update by AdamW. The model below is
 written from the papers, with PyTorch's elementary operations alone. weft computes in float32: at step 100 its loss may be
 1e-5 from that of float64, relative to it, and over all steps its loss and its norm no farther than twice as far as
@@ -40,6 +40,7 @@ CASES = {
     "qwen 3": LLAMA | dict(qk_norm="head", kv_heads=2, head_dim=24),
     "olmo 2": LLAMA | dict(qk_norm="width", norm_placement="branch"),
     "mistral, gpt-3's layers": LLAMA | dict(attention_windows=[16, 0]),
+    "llama, z-loss": LLAMA | dict(z_loss=0.01),
     "geglu, post-norm": dict(activation="gelu", gated=True, norm_placement="post", final_norm=False),
     "cosine scores": dict(attention_score="cosine", norm_kind="rms", norm_bias=False),
     "plain scores, bilinear": dict(attention_score="plain", activation="none", gated=True, positions="rotary"),
@@ -59,8 +60,8 @@ class Model:
     def __init__(self, options, weights, dtype):
         self.o = dict(bias=True, norm_bias=True, norm_kind="layer", norm_placement="pre", final_norm=True, gated=False,
                       activation="gelu_tanh", positions="learned", qk_norm="none", attention_score="scaled",
-                      tying="output", attention_windows=[0], norm_epsilon=1e-5, rotary={}, kv_heads=options["heads"],
-                      head_dim=options["width"] // options["heads"]) | options
+                      tying="output", attention_windows=[0], norm_epsilon=1e-5, rotary={}, z_loss=0,
+                      kv_heads=options["heads"], head_dim=options["width"] // options["heads"]) | options
         self.w = {name: value.to(dtype).requires_grad_() for name, value in weights.items()}
         self.dtype = dtype
 
@@ -150,7 +151,9 @@ class Model:
         if self.o["final_norm"]:
             x = self.norm(x, "decoder.final_norm")
         output = self.w["decoder.embedding.tokens" if self.o["tying"] == "output" else "output.weight"]
-        return F.cross_entropy((x @ output.T).flatten(0, 1), windows[:, 1:].flatten())
+        logits = (x @ output.T).flatten(0, 1)
+        z_loss = self.o["z_loss"] * logits.logsumexp(-1).square().mean()
+        return F.cross_entropy(logits, windows[:, 1:].flatten()) + z_loss
 
 
 def their_steps(options, weights, windows, dtype):
@@ -177,7 +180,8 @@ def settings(options):
         if isinstance(value, dict):
             return "{" + ", ".join(f"{key}: {text(item)}" for key, item in value.items()) + "}"
         return str(value).lower()
-    return [word for key, value in (PLAIN | options).items() for word in ("--set", f"model.{key}={text(value)}")]
+    return [word for key, value in (PLAIN | options).items()
+            for word in ("--set", f"{'train' if key == 'z_loss' else 'model'}.{key}={text(value)}")]
 
 
 def our_steps(build, root, options, name):

@@ -63,6 +63,7 @@ std::vector<Cell> cells() {
           {name, {.seq2seq = seq2seq, .precision = precision}, {.recompute = Recompute::Block, .micro_rows = 40}});
     }
     all.push_back({model, {.seq2seq = seq2seq}, {.recompute = Recompute::Attention}});
+    all.push_back({model + "ZLoss", {.seq2seq = seq2seq, .z_loss = 0.01}, {}});
   }
   return all;
 }

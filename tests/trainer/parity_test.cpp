@@ -53,10 +53,10 @@ Deviation deviation(const LayoutRun& run, const LayoutRun& from) {
 const LayoutRun& reference(const LayoutCase& c) {
   static std::map<std::string, LayoutRun> known;
   const std::string key =
-      fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", c.seq2seq, c.vocabulary, c.steps,
+      fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", c.seq2seq, c.vocabulary, c.steps,
                   static_cast<int>(c.precision), static_cast<int>(c.norm), c.embedding_width, c.heads, c.kv_heads,
                   static_cast<int>(c.positions), c.scale_embedding, c.bias, c.lora.rank, c.freeze.size(),
-                  c.document_mask, static_cast<int>(c.cross_norm), c.padding_id, static_cast<int>(c.blocks));
+                  c.document_mask, static_cast<int>(c.cross_norm), c.padding_id, static_cast<int>(c.blocks), c.z_loss);
   const auto at = known.find(key);
   return at != known.end() ? at->second : known.emplace(key, train(c, {})[0]).first->second;
 }

@@ -24,7 +24,7 @@ namespace weft {
 
 StepOptions step_options(const JobConfig& job) {
   return {
-      .label_smoothing = job.train.label_smoothing,
+      .terms = {.smoothing = job.train.label_smoothing, .z_loss = job.train.z_loss},
       .clip_norm = job.train.clip_norm,
       .recompute = job.train.recompute,
       .graphs = job.train.graphs == GraphChoice::On || (job.train.graphs == GraphChoice::Auto && job.repeats_shapes())};
@@ -179,7 +179,7 @@ StepCounts TrainingStep::accumulate_gradients(const MicroBatches& batches, const
     ForwardContext forward{.tape = tape, .step = state, .recompute = options_.recompute};
     {
       const QueueSpan traced(context, SpanKind::Phase, "forward of micro-batch", static_cast<int64_t>(i));
-      model_.loss(forward, micro, options_.label_smoothing, loss);
+      model_.loss(forward, micro, options_.terms, loss);
     }
     counts.activation_bytes = std::max(counts.activation_bytes, context.memory().use().lent - held);
     {

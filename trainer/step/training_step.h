@@ -20,7 +20,7 @@ namespace weft {
 class BatchUpload;  // model/batch_upload.h
 
 struct StepOptions {
-  double label_smoothing = 0;
+  LossTerms terms;
   double clip_norm = 0;  // 0: gradients are not clipped
   Recompute recompute = Recompute::None;
   bool graphs = false;  // steps are captured and replayed if the device has graphs
@@ -32,8 +32,8 @@ uint64_t dropout_key(int64_t seed, int64_t step);
 
 // The results of a step that all ranks have after its one control all-reduce.
 struct StepOutcome {
-  double loss = 0;            // mean over the step's target tokens, label smoothing included, nats
-  double nll = 0;             // the same mean without smoothing, nats
+  double loss = 0;            // mean over the step's target tokens, with StepOptions' terms, nats
+  double nll = 0;             // the same mean without them, nats
   int64_t target_tokens = 0;  // the tokens that the loss is the mean over
   int64_t tokens = 0;         // source and target tokens
   int64_t padding_rows = 0;   // rows beside those of tokens (data/batches/padded_shape.h)
