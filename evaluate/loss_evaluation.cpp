@@ -11,8 +11,9 @@
 
 namespace weft {
 
-LossReport evaluate_loss(Transformer& model, std::shared_ptr<const Dataset> dataset, const EvaluationOptions& options,
-                         double label_smoothing, const std::function<bool()>& give_up) {
+LossReport evaluate_loss(Transformer& model, const std::shared_ptr<const Dataset>& dataset,
+                         const EvaluationOptions& options, double label_smoothing,
+                         const std::function<bool()>& give_up) {
   constexpr int64_t kStepsBetweenQuestions = 4;
   const auto start = std::chrono::steady_clock::now();
   Context& context = model.context();

@@ -25,7 +25,8 @@ struct LossReport {
 
 // Collective over the mesh: dp ranks take slices of each step of the plan, and the sums are reduced at the end. All
 // ranks call `give_up`, if given, before the same steps, every fourth one; it must return the same on all ranks.
-LossReport evaluate_loss(Transformer& model, std::shared_ptr<const Dataset> dataset, const EvaluationOptions& options,
-                         double label_smoothing, const std::function<bool()>& give_up = {});
+LossReport evaluate_loss(Transformer& model, const std::shared_ptr<const Dataset>& dataset,
+                         const EvaluationOptions& options, double label_smoothing,
+                         const std::function<bool()>& give_up = {});
 
 }  // namespace weft
