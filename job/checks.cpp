@@ -107,15 +107,6 @@ void check_task(const JobConfig& job, Problems& problems) {
   problems.from([&] { job.data.is_pairs() ? job.batch.check_for_pairs() : job.batch.check_for_windows(); });
 }
 
-void check_windows(const JobConfig& job, Problems& problems) {
-  const auto windows = static_cast<int64_t>(job.model.attention_windows.size());
-  const int64_t layers = std::max(job.model.layers, job.model.encoder_layers);
-  problems.add_if(windows > layers,
-                  "model.attention_windows: it has {} entries for the {} blocks of a stack; remove those that no block "
-                  "reads",
-                  windows, layers);
-}
-
 void check_lengths(const JobConfig& job, Problems& problems) {
   const int64_t longest = job.model.max_length;
   problems.add_if(
@@ -153,6 +144,12 @@ void check_model(const JobConfig& job, Problems& problems) {
       model.padding_id >= 0 && model.tying != Tying::None,
       "model.padding_id: the row of a table that is also the output is trained; set model.tying to none, or "
       "padding_id to -1");
+  const auto windows = static_cast<int64_t>(model.attention_windows.size());
+  const int64_t blocks = std::max(model.layers, model.encoder_layers);
+  problems.add_if(windows > blocks,
+                  "model.attention_windows: it has {} entries for the {} blocks of a stack; remove those that no block "
+                  "reads",
+                  windows, blocks);
   problems.add_if(model.norm_kind == NormKind::Rms && model.norm_bias,
                   "model.norm_bias: RMSNorm (model.norm_kind: rms) has no bias; set it to false");
   problems.add_if(model.cross_norm == CrossNorm::Memory && model.encoder_layers == 0,
@@ -276,7 +273,6 @@ std::vector<std::string> job_problems(const JobConfig& given) {
   problems.from([&] { job.tokenizer.check(); });
   if (job.target_tokenizer) problems.from([&] { job.target_tokenizer->check(); });
   check_model(job, problems);
-  check_windows(job, problems);
   check_lengths(job, problems);
   check_run(job, problems);
   check_divergence(job, problems);
@@ -296,7 +292,6 @@ std::vector<std::string> shape_problems(const JobConfig& given) {
   check_graphs(job, problems);
   check_task(job, problems);
   check_model(job, problems);
-  check_windows(job, problems);
   check_lengths(job, problems);
   return problems.take();
 }

@@ -80,6 +80,7 @@ TEST(Job, ContradictionsSayWhatToChange) {
        {"model.embedding_width=64", "model.tying: an embedding of width 64 cannot serve as the output of width 128"},
        {"model.padding_id=0", "model.padding_id: the row of a table that is also the output is trained"},
        {"model.cross_norm=memory", "model.cross_norm: a model without an encoder has no cross-attention"},
+       {"model.attention_windows=[1,2,3,4,5]", "model.attention_windows: it has 5 entries for the 4 blocks of a stack"},
        {"model.activation=none", "model.activation: none makes the feed-forward layer linear"},
        {"model.encoder_layers=1", "model.encoder_layers: gpt has no encoder"},
        {"model.tying=all", "model.tying: gpt has no source to tie"},
