@@ -144,11 +144,16 @@ Tensor Transformer::decode(KeyValueCache& cache, std::span<const int32_t> tokens
   }
   Tokens packed;
   Var h;
-  for (int64_t pieces = divide_up(longest, cache.most_fed()); pieces > 0; --pieces) {
-    const FedTokens fed = piece_of(tokens, offsets, cache.most_fed(), pieces - 1);
-    packed = pack_tokens(context_, {.tokens = fed.tokens, .offsets = fed.offsets, .first_position = cache.past()});
+  const auto feed = [&](std::span<const int32_t> of, std::span<const int32_t> ends) {
+    packed = pack_tokens(context_, {.tokens = of, .offsets = ends, .first_position = cache.past()});
     h = decoder(forward, packed, {});
-    cache.advance(fed.offsets);
+    cache.advance(ends);
+  };
+  const int64_t pieces = divide_up(longest, cache.most_fed());
+  if (pieces == 1) feed(tokens, offsets);
+  for (int64_t after = pieces - 1; pieces > 1 && after >= 0; --after) {
+    const FedTokens fed = piece_of(tokens, offsets, cache.most_fed(), after);
+    feed(fed.tokens, fed.offsets);
   }
   const Tensor last = context_.empty({cache.rows(), h->value.columns()}, h->value.dtype());
   gather_rows(context_, h->value, packed->last, last);
