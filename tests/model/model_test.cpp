@@ -143,7 +143,7 @@ std::vector<std::vector<float>> decode_all(Transformer& model, const ModelBatch&
   const auto n = static_cast<int64_t>(rows.size());
   const auto cache = model.begin_decoding(source, n, n, 16);
   const auto input = sub(batch.input);
-  std::vector<std::vector<float>> logits(rows.size());
+  std::vector<std::vector<float>> logits;
   // All rows here have the same length, so that they stay alive together.
   const int32_t length = input.offsets[1];
   for (int32_t at = 0; at < length; at += piece) {
@@ -153,11 +153,7 @@ std::vector<std::vector<float>> decode_all(Transformer& model, const ModelBatch&
       for (int32_t i = 0; i < take; ++i) tokens.push_back(input.tokens[input.offsets[r] + at + i]);
       offsets.push_back(static_cast<int32_t>(tokens.size()));
     }
-    const Tensor out = model.decode(*cache, tokens, offsets);
-    for (size_t r = 0; r < rows.size(); ++r) {
-      const float* row = out.data<float>() + static_cast<int64_t>(r) * out.columns();
-      logits[r].assign(row, row + out.columns());
-    }
+    logits = test::rows_of(model.decode(*cache, tokens, offsets));
   }
   return logits;
 }

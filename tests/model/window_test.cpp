@@ -43,13 +43,7 @@ class Windows : public testing::TestWithParam<bool> {
       fed.insert(fed.end(), more.begin(), more.end());
       offsets.push_back(static_cast<int32_t>(fed.size()));
     }
-    const Tensor logits = model_->decode(cache, fed, offsets);
-    std::vector<std::vector<float>> rows;
-    for (int64_t r = 0; r < logits.size(0); ++r) {
-      const float* row = logits.data<float>() + r * logits.columns();
-      rows.emplace_back(row, row + logits.columns());
-    }
-    return rows;
+    return rows_of(model_->decode(cache, fed, offsets));
   }
 
   Context context_;
@@ -89,13 +83,8 @@ TEST_P(Windows, ReorderedRowsContinueFromTheirParents) {
   forked->reorder(std::vector<int32_t>{0, 1, 1});
   const std::vector<int32_t> next{tokens(0, 450, 1)[0], tokens(1, 500, 1)[0], tokens(1, 500, 1)[0]};
   const std::vector<int32_t> offsets{0, 1, 2, 3};
-  const Tensor logits = model_->decode(*forked, next, offsets);
-  const int64_t columns = logits.columns();
-  for (int64_t i = 0; i < columns; ++i) {
-    EXPECT_EQ(logits.data<float>()[i], expected[0][i]);
-    EXPECT_EQ(logits.data<float>()[columns + i], expected[1][i]);
-    EXPECT_EQ(logits.data<float>()[2 * columns + i], expected[1][i]);
-  }
+  EXPECT_EQ(rows_of(model_->decode(*forked, next, offsets)),
+            (std::vector<std::vector<float>>{expected[0], expected[1], expected[1]}));
 }
 
 // The loss of the last target is -log softmax of the logits after all tokens.

@@ -55,6 +55,11 @@ struct HeadRequests {
   double warps() const;      // all
 };
 
+// The first key that a causal query sees through a window of so many keys; 0: all.
+inline int64_t first_key_of(int64_t query, int64_t window) {
+  return window > 0 ? std::max<int64_t>(0, query - window + 1) : 0;
+}
+
 // Causal attention of sequences of these lengths, with dropout: `heads` heads of `columns` columns. A query sees the
 // last `window` keys; 0: all.
 struct AttentionRequests {
@@ -77,7 +82,7 @@ struct AttentionRequests {
   bool narrow() const { return dtype == DType::BF16 && columns <= 64; }
   bool of_short() const;
   // The first key that a query sees, and where the queries that see a key end.
-  int64_t first_key(int64_t query) const { return window > 0 ? std::max<int64_t>(0, query - window + 1) : 0; }
+  int64_t first_key(int64_t query) const { return first_key_of(query, window); }
   int64_t end_query(int64_t key, int64_t length) const { return window > 0 ? std::min(length, key + window) : length; }
   int64_t warps(int64_t of_wide) const { return row_bytes() > 512 ? of_wide : narrow() && of_short() ? 2 : 4; }
   int64_t other_rows() const { return row_bytes() > 256 ? 16 : row_bytes() > 128 || narrow() ? 32 : 64; }
@@ -97,7 +102,7 @@ struct CachedRequests {
   int64_t row_bytes() const { return columns * static_cast<int64_t>(size_of(dtype)); }
   int64_t warps() const { return row_bytes() <= 512 ? 4 : 2; }
   int64_t own() const { return std::min<int64_t>(columns, 128); }
-  int64_t first_key(int64_t position) const { return window > 0 ? std::max<int64_t>(0, position - window + 1) : 0; }
+  int64_t first_key(int64_t position) const { return first_key_of(position, window); }
 };
 
 }  // namespace weft::test
