@@ -32,28 +32,25 @@ def peer_language_model(shape, vocabulary, steps, threads, blocks="gpt2"):
     return [str(word) for word in words]
 
 
-def language_model(name, shape, vocabulary, settings, options, note):
+def language_model(name, shape, vocabulary, settings, options, note, blocks="gpt2"):
     batch = shape[-1]
     steps = options.steps or {"char": 60}.get(name, 3)
     weft = ["bench", "--model", name, "--vocabulary", str(vocabulary), "--steps", str(steps), "--warmup", "2",
             "--set", f"batch.sequences={batch}", *settings]
-    peer = peer_language_model(shape, vocabulary, steps, options.threads, "llama" if name == "llama-124m" else "gpt2")
+    peer = peer_language_model(shape, vocabulary, steps, options.threads, blocks)
     return Case(name, weft, peer, "median_tokens_per_second", note)
 
 
-def gpt2(options):
+def gpt2(options, name="gpt2-124m", blocks="gpt2", note=""):
     batch = options.micro_batch
     shape = (*GPT2["gpt2-124m"], GPT2_CONTEXT, batch)
-    return language_model("gpt2-124m", shape, GPT2_VOCABULARY, [], options,
-                          f"T 1,024, {batch} windows a step, vocabulary 50,304, clipping, AdamW; median step")
+    note = f"{note}T 1,024, {batch} windows a step, vocabulary 50,304, clipping, AdamW; median step"
+    return language_model(name, shape, GPT2_VOCABULARY, [], options, note, blocks)
 
 
 def llama(options):
     """Llama's blocks in GPT-2's size: the same windows, vocabulary and update, so that the two cases compare."""
-    batch = options.micro_batch
-    shape = (*GPT2["gpt2-124m"], GPT2_CONTEXT, batch)
-    return language_model("llama-124m", shape, GPT2_VOCABULARY, [], options,
-                          f"Llama's blocks, T 1,024, {batch} windows a step, vocabulary 50,304, clipping, AdamW; median step")
+    return gpt2(options, "llama-124m", "llama", "Llama's blocks, ")
 
 
 def char(options):
