@@ -2,7 +2,6 @@
 // A layout changes the speed of a run, not its losses or gradient norms.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -10,6 +9,7 @@
 #include "data/batches/batch_plan_windows.h"
 #include "parallel/local/in_process.h"
 #include "tests/trainer/fixture/covering_layouts.h"
+#include "tests/trainer/fixture/deviation.h"
 
 namespace weft {
 namespace {
@@ -27,26 +27,6 @@ std::vector<LayoutRun> train(const LayoutCase& c, const Layout& layout) {
     runs[rank] = test::train(c, layout, mesh, context);
   });
   return runs;
-}
-
-// The relative distance between two runs: the larger of loss and norm at the first step, then over all steps the
-// largest of the losses, the largest of the norms, and the root of the mean square of the norms.
-struct Deviation {
-  double first = 0, loss = 0, norm = 0, norm_rms = 0;
-};
-
-Deviation deviation(const LayoutRun& run, const LayoutRun& from) {
-  const auto relative = [](double a, double b) { return std::abs(a - b) / b; };
-  Deviation found;
-  for (size_t i = 0; i < from.losses.size(); ++i) {
-    const double norm = relative(run.norms[i], from.norms[i]);
-    found.loss = std::max(found.loss, relative(run.losses[i], from.losses[i]));
-    found.norm = std::max(found.norm, norm);
-    found.norm_rms += norm * norm / from.norms.size();
-    if (i == 0) found.first = std::max(found.loss, found.norm);
-  }
-  found.norm_rms = std::sqrt(found.norm_rms);
-  return found;
 }
 
 // The run of one rank without any option.
@@ -75,10 +55,6 @@ void expect_fp32_run(const LayoutCase& c, const Layout& layout, const LayoutRun&
   EXPECT_LT(found.norm, 1e-3) << layout.name();
 }
 
-// In bf16 a layout rounds at other places than one rank does, and neither is exact. Both are compared with the fp32
-// run, which they approximate; a layout may be farther from it than one bf16 rank is, but not twice as far (in ten
-// steps one rank may stay near by chance, hence the least that counts). Norms are compared by root mean square: at
-// the step at which a norm leaps, the runs differ in how early they leap.
 void expect_bf16_run(const LayoutCase& c, const Layout& layout, const LayoutRun& run) {
   LayoutCase exact = c;
   exact.precision = Precision::Fp32;
@@ -88,8 +64,7 @@ void expect_bf16_run(const LayoutCase& c, const Layout& layout, const LayoutRun&
   EXPECT_LT(one.loss, 2e-2);
   EXPECT_LT(one.norm_rms, 5e-2);
   EXPECT_LT(found.first, 2 * one.first) << layout.name();
-  EXPECT_LT(found.loss, 2 * std::max(one.loss, 1e-3)) << layout.name();
-  EXPECT_LT(found.norm_rms, 2 * one.norm_rms) << layout.name();
+  expect_as_near(found, one, layout.name());
 }
 
 void expect_same_run(const LayoutCase& c, const Layout& layout, const std::vector<LayoutRun>& ranks) {
