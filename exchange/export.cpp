@@ -78,7 +78,7 @@ void write_weights(const Checkpoint& checkpoint, const std::vector<ExportedTenso
   std::set<std::string> stored;
   for (const auto& [name, shape] : checkpoint.tensors()) stored.insert(name);
   std::vector<TensorToStore> to_store;
-  for (const ExportedTensor& t : tensors) to_store.push_back({t.theirs, dtype, t.their_shape});
+  for (const ExportedTensor& t : tensors) to_store.push_back({t.place.name, dtype, t.place.shape});
   const CheckpointManifest& manifest = checkpoint.manifest();
   SafetensorsWriter writer(path, to_store,
                            {{"format", "pt"},
@@ -86,28 +86,14 @@ void write_weights(const Checkpoint& checkpoint, const std::vector<ExportedTenso
                             {"weft_provenance", manifest.provenance.dump()},
                             {"weft_exported", origin.dump()}});
   for (const ExportedTensor& t : tensors) {
-    std::vector<float> theirs(static_cast<size_t>(t.their_shape.elements()));
-    if (stored.contains(t.ours)) t.convert(read_whole(checkpoint, t.ours, t.shape), theirs);
+    std::vector<float> theirs(static_cast<size_t>(t.place.shape.elements()));
+    if (stored.contains(t.ours)) to_stored(t.place, read_whole(checkpoint, t.ours, t.shape), theirs);
     writer.write(theirs);
   }
   writer.finish();
 }
 
 }  // namespace
-
-TransformerConfig with_all_biases(TransformerConfig config) {
-  config.bias = config.norm_bias = true;
-  return config;
-}
-
-std::vector<std::pair<std::string, Shape>> parameters_of(const ModelSpec& spec) {
-  Context context;
-  Mesh mesh = Mesh::single();
-  std::vector<std::pair<std::string, Shape>> parameters;
-  const auto made = make_model(context, mesh, spec);
-  for (const auto& p : made->parameters().parameters()) parameters.emplace_back(p->spec().name, p->spec().shape);
-  return parameters;
-}
 
 ExportReport export_model(const fs::path& path, const fs::path& out, std::optional<StoredType> dtype,
                           const Json& origin, bool adapter) {
@@ -116,8 +102,8 @@ ExportReport export_model(const fs::path& path, const fs::path& out, std::option
   const ModelToExport model = model_of(checkpoint, dtype, adapter);
   const bool translates = model.job.model.encoder_layers > 0;
   const auto reason = translates ? why_not_marian(model) : std::nullopt;
-  const ExportPlan plan = adapter       ? plan_gpt2_adapter(model)
-                          : !translates ? plan_gpt2(model)
+  const ExportPlan plan = adapter       ? plan_adapter(model)
+                          : !translates ? plan_decoder(model)
                           : reason      ? plan_own_layout(model)
                                         : plan_marian(model);
   check_complete(checkpoint, plan);

@@ -13,6 +13,7 @@
 #include "data/tokenizer/file_names.h"
 #include "data/tokenizer/formats/hugging_face.h"
 #include "exchange/export_plan.h"
+#include "exchange/parameters.h"
 
 namespace weft {
 namespace {
@@ -37,41 +38,30 @@ constexpr std::array kMarianBlock = {MarianRule{"attention.qkv", "self_attn.q_pr
                                      MarianRule{"ffn.down", "fc2"},
                                      MarianRule{"ffn_norm", "final_layer_norm"}};
 
-void copy(std::span<const float> ours, std::span<float> theirs) { std::ranges::copy(ours, theirs.begin()); }
-
-// The part of a tensor: (heads, parts, head_dim[, in]) in weft, (heads x head_dim[, in]) per part in MarianMT.
-ExportedTensor part_of(const MarianRule& rule, const Shape& shape) {
-  const int64_t rows = shape[0] * shape[2], in = shape.rank() == 4 ? shape[3] : 1, piece = shape[2] * in;
-  require<InternalError>(shape[1] == rule.parts, "{} has {} parts", rule.ours, shape[1]);
-  return {.their_shape = shape.rank() == 4 ? Shape{rows, in} : Shape{rows},
-          .convert = [=, heads = shape[0]](std::span<const float> ours, std::span<float> theirs) {
-            for (int64_t head = 0; head < heads; ++head) {
-              std::ranges::copy(ours.subspan((head * rule.parts + rule.part) * piece, piece),
-                                theirs.begin() + head * piece);
-            }
-          }};
-}
-
-// The tensors that "encoder.3.ffn.up.weight" becomes; a fused product becomes several.
-std::vector<ExportedTensor> in_block(const std::string& name, const Shape& shape) {
+// The tensors that "encoder.3.ffn.up.weight" becomes; a fused product, (heads, parts, head_dim[, in]), becomes several.
+std::vector<StoredPlace> marian_block(const std::string& name, const Shape& shape) {
   const size_t stack = name.find('.'), number = name.find('.', stack + 1), kind = name.rfind('.');
   const std::string_view within = std::string_view(name).substr(number + 1, kind - number - 1);
-  std::vector<ExportedTensor> found;
+  std::vector<StoredPlace> found;
   for (const MarianRule& rule : kMarianBlock) {
     if (within != rule.ours) continue;
-    ExportedTensor tensor =
-        rule.parts > 0 ? part_of(rule, shape) : ExportedTensor{.their_shape = shape, .convert = copy};
-    tensor.theirs = fmt::format("model.{}.layers.{}.{}{}", name.substr(0, stack),
-                                name.substr(stack + 1, number - stack - 1), rule.theirs, name.substr(kind));
-    found.push_back(std::move(tensor));
+    std::string theirs = fmt::format("model.{}.layers.{}.{}{}", name.substr(0, stack),
+                                     name.substr(stack + 1, number - stack - 1), rule.theirs, name.substr(kind));
+    if (rule.parts == 0) {
+      found.push_back(StoredPlace::same(std::move(theirs), shape));
+      continue;
+    }
+    require<InternalError>(shape[1] == rule.parts, "{} has {} parts", rule.ours, shape[1]);
+    const RowBlocks part{.groups = shape[0], .blocks = rule.parts, .first = rule.part, .height = shape[2]};
+    found.push_back(StoredPlace::of(std::move(theirs), shape, {part}));
   }
   return found;
 }
 
-std::vector<ExportedTensor> places(const std::string& name, const Shape& shape) {
-  if (name == "encoder.embedding.tokens") return {{"model.shared.weight", shape, "", {}, copy}};
-  if (name == "output.bias") return {{"final_logits_bias", {1, shape[0]}, "", {}, copy}};
-  return in_block(name, shape);
+std::vector<StoredPlace> marian_places(const std::string& name, const Shape& shape) {
+  if (name == "encoder.embedding.tokens") return {StoredPlace::same("model.shared.weight", shape)};
+  if (name == "output.bias") return {StoredPlace::same("final_logits_bias", {1, shape[0]})};
+  return marian_block(name, shape);
 }
 
 std::string config_json(const ModelToExport& model, const SideSpecials& target, int32_t pad) {
@@ -184,14 +174,14 @@ ExportPlan plan_marian(const ModelToExport& model) {
       .files = hugging_face_tokenizer_files(tokenizer, longest, {.before = source.bos, .after = source.eos})};
   plan.files["config.json"] = config_json(model, target, pad);
   plan.files["generation_config.json"] = generation_json(model, target, pad);
-  ModelSpec spec{.config = with_all_biases(model.job.model), .vocabularies = {.source = ids, .target = ids}};
-  spec.config.output_bias = true;
+  ModelSpec spec{.config = model.job.model, .vocabularies = {.source = ids, .target = ids}};
+  spec.config.bias = spec.config.norm_bias = spec.config.output_bias = true;  // zeros where the model has none
   for (const auto& [name, shape] : parameters_of(spec)) {
-    const std::vector<ExportedTensor> found = places(name, shape);
+    std::vector<StoredPlace> found = marian_places(name, shape);
     require<InternalError>(!found.empty(), "MarianMT has no {}", name);
-    for (ExportedTensor tensor : found) {
-      tensor.ours = name, tensor.shape = shape, tensor.may_be_absent = name.ends_with(".bias");
-      plan.tensors.push_back(std::move(tensor));
+    for (StoredPlace& place : found) {
+      plan.tensors.push_back(
+          {.place = std::move(place), .ours = name, .shape = shape, .may_be_absent = name.ends_with(".bias")});
     }
   }
   return plan;
@@ -210,7 +200,7 @@ ExportPlan plan_own_layout(const ModelToExport& model) {
   const Vocabularies vocabularies{.source = model.source_tokenizer->vocabulary(),
                                   .target = model.target_tokenizer->vocabulary()};
   for (const auto& [name, shape] : parameters_of({.config = model.job.model, .vocabularies = vocabularies})) {
-    plan.tensors.push_back({.theirs = name, .their_shape = shape, .ours = name, .shape = shape, .convert = copy});
+    plan.tensors.push_back({.place = StoredPlace::same(name, shape), .ours = name, .shape = shape});
   }
   return plan;
 }

@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "checkpoint/locate.h"
 #include "exchange/export.h"
-#include "exchange/gpt2_import.h"
+#include "exchange/import.h"
 #include "job/loaded_model.h"
 #include "launch/build_info.h"
 #include "launch/commands.h"
@@ -22,7 +22,8 @@ nlohmann::ordered_json origin() {
 
 void add_import_command(Command& app, Action& action) {
   Command command = app.add_command(
-      "import-hf", "Import a GPT-2 in Hugging Face's format as a checkpoint that can be finetuned, evaluated, ...",
+      "import-hf",
+      "Import a GPT-2, Llama, Mistral, Qwen or OLMo 2 of Hugging Face as a checkpoint that can be finetuned, ...",
       Workers::OneProcess);
   command.footer(
       "  weft import-hf gpt2 models/gpt2 && weft generate --checkpoint models/gpt2 --prompt 'In a hole'\n"
@@ -33,7 +34,7 @@ void add_import_command(Command& app, Action& action) {
   command.add_option("out", *out, "The checkpoint directory to write; it must not exist").required().type_name("DIR");
   command.on_parsed([=, &action] {
     action = [=] {
-      import_gpt2(*directory, *out, origin());
+      import_hugging_face(*directory, *out, origin());
       log_info("{}: the checkpoint of {}", *out, *directory);
       return ExitCode::Done;
     };
@@ -42,8 +43,7 @@ void add_import_command(Command& app, Action& action) {
 
 void add_export_command(Command& app, Action& action) {
   Command command = app.add_command(
-      "export-hf",
-      "Export a checkpoint in Hugging Face's format: a GPT as GPT-2, a translation model as MarianMT where it fits.",
+      "export-hf", "Export a checkpoint in Hugging Face's format: as GPT-2, Llama, ..., or MarianMT, whichever it is.",
       Workers::OneProcess);
   command.footer(
       "  weft export-hf runs/NAME --best exported\n"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares weft's GPT-2 with Hugging Face's, imported and exported; exit status 1 if a figure is beyond its bound.
+"""Compares weft's models with Hugging Face's, imported and exported; exit status 1 if a figure is beyond its bound.
 
     against_transformers.py BUILD [CASE ...] [--trained CHECKPOINT] [--data DIR] [--json FILE]
 
@@ -8,7 +8,7 @@ BUILD is the build folder with `weft` and `tests/exchange/model_says`; DIR has g
 text/*.txt (default: shared/data beside the sources). Needs torch, transformers, tokenizers and safetensors.
 
 In each case, a model of transformers with random weights is saved, imported and exported again. Compared are the
-logits after each token (1e-4), every bit of every tensor, the logits of the export as transformers loads it (0), the
+logits after each token (1e-4; of Llama and the like 1e-5 of the largest), every bit of every tensor, the logits of the export as transformers loads it (0), the
 ids of both tokenizers, the weights of all attention (1e-5), and the memory of the import beside the file's size (1.2 x).
 `perplexity` compares that of one text (1e-4 relative), `tokenizers` the ids of tokenizers that weft learned, `marian` the
 greedy and beam texts of a translation model, and its attention. --trained compares the logits of a model that weft trained, on a text that it samples.
@@ -31,7 +31,7 @@ import numpy
 import torch
 import transformers
 from safetensors import safe_open
-from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel
+from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
 SMALL = dict(n_layer=3, n_embd=96, n_head=4, n_positions=128)
 CASES = {
@@ -46,6 +46,23 @@ CASES = {
     "774M": dict(config=dict(n_layer=36, n_embd=1280, n_head=20), memory=True),
     "124M, shards, bf16": dict(config={}, dtype=torch.bfloat16, save=dict(max_shard_size="60MB"), memory=True),
 }
+# Families like Llama, in three layers, whose weights are large enough to tell a turn, a norm or a window from another.
+LIKE_LLAMA = dict(vocab_size=50257, hidden_size=96, intermediate_size=160, num_hidden_layers=3, num_attention_heads=6,
+                  num_key_value_heads=2, max_position_embeddings=128, initializer_range=0.1, bos_token_id=50256,
+                  eos_token_id=50256, pad_token_id=None)
+LLAMA3 = dict(rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
+              original_max_position_embeddings=32)
+CASES |= {name: dict(family=family, config=dict(LIKE_LLAMA, **config), **options) for name, family, config, options in [
+    ("llama", "Llama", dict(), {}),
+    ("llama, bf16", "Llama", dict(), dict(dtype=torch.bfloat16)),
+    ("llama 3", "Llama", dict(rope_theta=5e5, rope_scaling=LLAMA3, tie_word_embeddings=True), {}),
+    ("llama, biases, linear", "Llama", dict(attention_bias=True, mlp_bias=True, head_dim=32,
+                                            rope_scaling=dict(rope_type="linear", factor=2.0)), {}),
+    ("mistral", "Mistral", dict(sliding_window=7), {}),
+    ("qwen 2", "Qwen2", dict(use_sliding_window=True, sliding_window=9, max_window_layers=2), {}),
+    ("qwen 3", "Qwen3", dict(head_dim=24, tie_word_embeddings=True), {}),
+    ("olmo 2", "Olmo2", dict(), {}),
+]}
 TEXTS = ["Hello world", "In a village of La Mancha, the name of which I have no desire to call to mind,", "it's  2024\n\n\n",
          "Où est le café? \U0001f600 中文 ÀÉ", " \t leading and trailing  ", "a" * 300, "I'LL'VE 12345678 x²½"]
 PIECES = [" ", "  ", "\n", "\r\n", "\t", "'s", "'LL", "l", "L", "é", "ſ", "中", "1", "23", "½", "!", "_", "\u00a0", "\u3000",
@@ -102,22 +119,25 @@ def peak_of(command):
     return int(out.stdout.split()[-1])
 
 
-def saved_model(bench, where, config, dtype=torch.float32, save=None):
+def saved_model(bench, where, config, dtype=torch.float32, save=None, family="GPT2"):
     torch.manual_seed(3)
-    model = GPT2LMHeadModel(GPT2Config(**config)).to(dtype).eval()
+    head = "LMHeadModel" if family == "GPT2" else "ForCausalLM"
+    model = getattr(transformers, family + head)(getattr(transformers, family + "Config")(**config)).to(dtype).eval()
     model.save_pretrained(where, **(save or {}))
     for name in ("vocab.json", "merges.txt"):
         shutil.copy(bench.data / "gpt2" / name, where)
     return model
 
 
-def hold_logits(bench, name, checkpoint, model, ids):
-    """Compares the logits after each token; returns the logits of `model`."""
+def hold_logits(bench, name, checkpoint, model, ids, relative=None):
+    """Compares the logits after each token, to 1e-4 or relative to the largest; returns the logits of `model`."""
     raw = bench.says(checkpoint, "logits", " ".join(map(str, ids.tolist())))
     ours = torch.from_numpy(numpy.frombuffer(raw, dtype=numpy.float32).reshape(len(ids), -1).copy())
     with torch.no_grad():
         logits = model(ids[None]).logits[0]
-    bench.hold(name, f"logits differ (they reach {logits.abs().max():.3g})", (ours - logits).abs().max().item(), 1e-4)
+    largest = logits.abs().max().item()
+    bound = relative * largest if relative else 1e-4
+    bench.hold(name, f"logits differ (they reach {largest:.3g})", (ours - logits).abs().max().item(), bound)
     return logits
 
 
@@ -149,10 +169,10 @@ def trained(bench, checkpoint):
     hold_logits(bench, f"trained, {len(ids)} tokens", checkpoint, model, ids)
 
 
-def run_case(bench, name, config, dtype=torch.float32, save=None, memory=False):
+def run_case(bench, name, config, dtype=torch.float32, save=None, memory=False, family="GPT2"):
     root = bench.scratch / "case"
     shutil.rmtree(root, ignore_errors=True)
-    model = saved_model(bench, root / "theirs", config, dtype, save)
+    model = saved_model(bench, root / "theirs", config, dtype, save, family)
     command = [bench.build / "weft", "import-hf", root / "theirs", root / "ours"]
     if memory:
         files = sum(f.stat().st_size for f in (root / "theirs").glob("*.safetensors"))
@@ -160,7 +180,8 @@ def run_case(bench, name, config, dtype=torch.float32, save=None, memory=False):
     else:
         bench.weft(*command[1:])
     ids = torch.randint(0, 50257, (48,), generator=torch.Generator().manual_seed(1))
-    logits = hold_logits(bench, name, root / "ours", model.float(), ids)
+    relative = None if family == "GPT2" else 1e-5
+    logits = hold_logits(bench, name, root / "ours", model.float(), ids, relative)
     bench.weft("export-hf", root / "ours", root / "again")
     before, after = tensors(root / "theirs"), tensors(root / "again")
     different = [k for k in before.keys() | after.keys()

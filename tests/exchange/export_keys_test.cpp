@@ -6,7 +6,7 @@
 
 #include "exchange/export.h"
 #include "exchange/export_plan.h"
-#include "exchange/gpt2_config.h"
+#include "exchange/family.h"
 #include "tests/exchange/fixture/marian.h"
 #include "tests/model/fixture/variations.h"
 #include "tests/support/error_of.h"
@@ -26,15 +26,17 @@ struct ExportKeys : testing::Test {
     EXPECT_NE(export_model(scratch / "model", scratch / "out", std::nullopt, {}).architecture, "weft");
     return {read_file(scratch / "out" / "config.json"), contents(scratch / "out" / "model.safetensors")};
   }
-  // The variations of a model that are accepted, and exported exactly as the model is.
+  // The variations of a model that are accepted, and exported exactly as the model is. The refusal of another one names
+  // the key that was changed, if `one_family` alone comes near.
   std::vector<std::string> without_effect(JobConfig job,
-                                          const std::function<std::string(const JobConfig& job)>& refusal) const {
+                                          const std::function<std::string(const JobConfig& job)>& refusal,
+                                          bool one_family = true) const {
     EXPECT_EQ(refusal(job), "");
     const auto plain = exported(job);
     std::vector<std::string> changes;
     const std::function use = [&](const std::string& key, const std::string& change) {
       if (const std::string refused = refusal(job); !refused.empty()) {
-        EXPECT_THAT(refused, HasSubstr("model." + key + ": ")) << change;
+        EXPECT_THAT(refused, HasSubstr(one_family ? "model." + key + ": " : "model.")) << change;
       } else if (exported(job) == plain) {
         changes.push_back(change);
       }
@@ -48,16 +50,38 @@ struct ExportKeys : testing::Test {
   std::shared_ptr<const Tokenizer> tokenizer = marian_tokenizer();
 };
 
+// Why no family has a job's model; empty if one has it.
+std::string refusal_of(const JobConfig& job) {
+  const std::string error = error_of([&] { family_of(job.model, "here"); });
+  return error == "no error" ? "" : error;
+}
+
 // A stored model has its weights and computes without dropout; sinusoids are not read if positions are learned.
 // For these keys another value changes nothing in the export.
 TEST_F(ExportKeys, Gpt2RepresentsOrRefusesAll) {
-  const auto refusal = [](const JobConfig& job) -> std::string {
-    const std::string error = error_of([&] { check_is_gpt2(job.model, "here"); });
-    return error == "no error" ? "" : error;
-  };
-  EXPECT_THAT(without_effect({.model = kSmall}, refusal),
+  EXPECT_THAT(without_effect({.model = kSmall}, refusal_of),
               testing::ElementsAre("sinusoid_form=halves", "sinusoid_form=halves_from_one", "sinusoid_form=per_column",
                                    "sinusoid_base=5000", "tying=all", "dropout.ffn=0.1", "init=xavier"));
+}
+
+TEST_F(ExportKeys, FamiliesLikeLlamaRepresentOrRefuseAll) {
+  const auto expect = [&](const char* family, const std::function<void(TransformerConfig&)>& change) {
+    SCOPED_TRACE(family);
+    TransformerConfig model = small_llama();
+    model.rotary.scaling = RotaryScaling::Llama3;
+    change(model);
+    EXPECT_EQ(family_of(model, "here").name(), family);
+    EXPECT_THAT(
+        without_effect({.model = model}, refusal_of, false),
+        testing::ElementsAre("sinusoid_form=halves", "sinusoid_form=halves_from_one", "sinusoid_form=per_column",
+                             "sinusoid_base=5000", "tying=all", "dropout.embedding=0.1", "dropout.residual=0.1",
+                             "dropout.ffn=0.1", "init=xavier"));
+  };
+  expect("Llama", [](TransformerConfig&) {});
+  expect("Mistral", [](TransformerConfig& m) { m.attention_windows = {5}; });
+  expect("Qwen 2", [](TransformerConfig& m) { m.qkv_bias = true; });
+  expect("Qwen 3", [](TransformerConfig& m) { m.qk_norm = QkNorm::Head, m.attention_windows = {0, 5}; });
+  expect("OLMo 2", [](TransformerConfig& m) { m.qk_norm = QkNorm::Width, m.norm_placement = NormPlacement::Branch; });
 }
 
 TEST_F(ExportKeys, MarianRepresentsOrRefusesAll) {
@@ -66,15 +90,6 @@ TEST_F(ExportKeys, MarianRepresentsOrRefusesAll) {
   };
   EXPECT_THAT(without_effect(marian_job(), refusal),
               testing::ElementsAre("dropout.embedding=0.1", "init=xavier", "init_std=0.01"));
-}
-
-// peft loads adapters beside a GPT-2 of `transformers`.
-TEST_F(ExportKeys, AdaptersBelongToAGpt2) {
-  JobConfig job{.model = kSmall, .lora = {.rank = 2}};
-  job.model.norm_placement = NormPlacement::Post;
-  write_model(scratch / "model", job, *tokenizer, half);
-  EXPECT_THAT(error_of([&] { export_model(scratch / "model", scratch / "out", std::nullopt, {}, true); }),
-              HasSubstr("model.norm_placement: GPT-2 cannot represent this model: it has pre, not post"));
 }
 
 }  // namespace

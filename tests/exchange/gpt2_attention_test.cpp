@@ -13,7 +13,7 @@ using namespace test;
 TEST(Gpt2Attention, EqualsHuggingFaces) {
   for (const auto& [name, golden_case] : golden()["cases"].items()) {
     const Scratch scratch;
-    import_gpt2(Gpt2Directory(name).write(scratch), scratch / "imported", {{"version", "test"}});
+    import_hugging_face(Gpt2Directory(name).write(scratch), scratch / "imported", {{"version", "test"}});
     const ImportedModel model(scratch / "imported");
     auto ids = golden()["ids"].get<std::vector<int32_t>>();
     ids.resize(golden()["positions"].back().get<size_t>() + 1);

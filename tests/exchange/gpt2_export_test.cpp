@@ -24,13 +24,12 @@ namespace weft {
 namespace {
 
 using namespace test;
-using testing::AllOf;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
 struct Gpt2Export : testing::Test {
   fs::path imported(const Gpt2Directory& directory = Gpt2Directory()) const {
-    import_gpt2(directory.write(scratch), scratch / "imported", {{"version", "test"}});
+    import_hugging_face(directory.write(scratch), scratch / "imported", {{"version", "test"}});
     return scratch / "imported";
   }
   std::map<std::string, std::pair<std::string, std::string>> exported(const fs::path& checkpoint,
@@ -70,7 +69,7 @@ TEST_F(Gpt2Export, TheDtypeCanBeChosen) {
   EXPECT_EQ(exported_json("config.json")["torch_dtype"], "bfloat16");
   for (const auto& [name, tensor] : exact) EXPECT_EQ(halves.at(name).second.size() * 2, tensor.second.size()) << name;
   fs::remove_all(scratch / "again");
-  import_gpt2(scratch / "out", scratch / "again", {});
+  import_hugging_face(scratch / "out", scratch / "again", {});
   EXPECT_EQ(exported(scratch / "again", StoredType::F32), exact);  // these weights are exact in bf16
 }
 
@@ -111,7 +110,7 @@ TEST_F(Gpt2Export, ProvenanceIsKept) {
   const auto metadata = SafetensorsFile(scratch / "out" / "model.safetensors").header().metadata;
   EXPECT_EQ(metadata.at("format"), "pt");
   EXPECT_EQ(Json::parse(metadata.at("weft_provenance"))["imported"]["from"], (scratch / "hf").string());
-  import_gpt2(scratch / "out", scratch / "again", {});
+  import_hugging_face(scratch / "out", scratch / "again", {});
   const Json kept = Checkpoint::open(scratch / "again").manifest().provenance["imported"]["metadata"];
   EXPECT_EQ(kept["weft_provenance"], metadata.at("weft_provenance"));
 }
@@ -125,7 +124,7 @@ TEST_F(Gpt2Export, MissingBiasesAreWrittenAsZeros) {
   const std::string zeros(3 * 8 * sizeof(float), '\0');
   EXPECT_EQ(out.at("transformer.h.0.attn.c_attn.bias").second, zeros);
   EXPECT_EQ(out.at("transformer.ln_f.bias").second, zeros.substr(0, 8 * sizeof(float)));
-  import_gpt2(scratch / "out", scratch / "again", {});
+  import_hugging_face(scratch / "out", scratch / "again", {});
   ImportedModel before(scratch / "plain"), after(scratch / "again");
   EXPECT_EQ(before.logits({1, 2, 3}), after.logits({1, 2, 3}));
 }
@@ -141,71 +140,19 @@ TEST_F(Gpt2Export, NothingBesideTheOutputIsTouched) {
   }
   merge_adapters(adapted, scratch / "merged/");
   export_model(scratch / "merged", scratch / "out/", std::nullopt, {});
-  import_gpt2(scratch / "out", scratch / "in/", {});
+  import_hugging_face(scratch / "out", scratch / "in/", {});
   EXPECT_EQ(Checkpoint::open(scratch / "in").tensors("master").size(),
             Checkpoint::open(scratch / "merged").tensors("master").size());
   EXPECT_EQ(error_of([&] { export_model(scratch / "in", scratch / "out/", std::nullopt, {}); }),
             (scratch / "out").string() + ": exists already");
-  EXPECT_THAT(error_of([&] { import_gpt2(scratch / "out", scratch / "in.tmp/", {}); }), HasSubstr("exists already"));
+  EXPECT_THAT(error_of([&] { import_hugging_face(scratch / "out", scratch / "in.tmp/", {}); }),
+              HasSubstr("exists already"));
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(scratch.path())) names.push_back(entry.path().filename());
   EXPECT_THAT(names, UnorderedElementsAre("adapted", "merged", "merged.tmp", "out", "out.tmp", "in", "in.tmp"));
   for (const char* name : {"merged", "out", "in"}) {
     EXPECT_EQ(read_file(scratch / (name + std::string(".tmp")) / "keep"), "thesis");
   }
-}
-
-// W + (alpha / rank) B A, computed from the exported adapters, equals the exported weights of the merged model.
-TEST_F(Gpt2Export, AdaptersAloneAreWhatMergingAdds) {
-  JobConfig job{.model = kSmall};
-  job.lora = {.rank = 2, .alpha = 6, .targets = {"attention.*", "ffn.*"}};
-  const auto tokenizer = tokenizer_of({.kind = TokenizerKind::Bytes});
-  const auto weight = [](const std::string& name, size_t i) { return golden_weight(name, static_cast<uint32_t>(i)); };
-  const fs::path adapted = write_model(scratch / "adapted", job, *tokenizer, weight);
-  merge_adapters(adapted, scratch / "merged");
-  const auto merged = exported(scratch / "merged");
-  job.lora = {};
-  const auto base = exported(write_model(scratch / "base", job, *tokenizer, weight));
-  fs::remove_all(scratch / "adapter");
-  EXPECT_EQ(export_model(adapted, scratch / "adapter", std::nullopt, {}, true).architecture, "LoRA adapter");
-  const auto adapter = contents(scratch / "adapter" / "adapter_model.safetensors");
-  const Json config = Json::parse(read_file(scratch / "adapter" / "adapter_config.json"));
-  EXPECT_EQ(config["r"], 2);
-  EXPECT_EQ(config["lora_alpha"], 6);
-  EXPECT_EQ(config["fan_in_fan_out"], true);
-  EXPECT_EQ(adapter.size(), 8u);
-  EXPECT_EQ(config["target_modules"].size(), 4u);
-  const auto values = [](const TensorContents& in, const std::string& name) {
-    const std::string& bytes = in.at(name).second;
-    std::vector<float> all(bytes.size() / sizeof(float));
-    std::memcpy(all.data(), bytes.data(), bytes.size());
-    return all;
-  };
-  for (const std::string product : config["target_modules"]) {
-    const auto a = values(adapter, "base_model.model." + product + ".lora_A.weight");
-    const auto b = values(adapter, "base_model.model." + product + ".lora_B.weight");
-    const auto before = values(base, product + ".weight"), after = values(merged, product + ".weight");
-    const size_t in = a.size() / 2, out = b.size() / 2;
-    ASSERT_EQ(before.size(), in * out) << product;
-    for (size_t i = 0; i < in; ++i) {
-      for (size_t o = 0; o < out; ++o) {
-        const float added = 3 * (b[o * 2] * a[i] + b[o * 2 + 1] * a[in + i]);
-        ASSERT_NEAR(after[i * out + o], before[i * out + o] + added, 1e-5) << product << " " << i << " " << o;
-      }
-    }
-  }
-}
-
-TEST_F(Gpt2Export, AdaptersAreWrittenWhereTheyAreAskedFor) {
-  const auto tokenizer = tokenizer_of({.kind = TokenizerKind::Bytes});
-  JobConfig job{.model = kSmall};
-  const fs::path plain = write_model(scratch / "plain", job, *tokenizer, half);
-  job.lora.rank = 2;
-  const fs::path adapted = write_model(scratch / "adapted", job, *tokenizer, half);
-  EXPECT_THAT(error_of([&] { export_model(plain, scratch / "out", {}, {}, true); }), HasSubstr("no adapters"));
-  EXPECT_THAT(error_of([&] { export_model(adapted, scratch / "out", {}, {}); }),
-              AllOf(HasSubstr("not merged"), HasSubstr("weft merge"), HasSubstr("--adapter")));
-  EXPECT_FALSE(fs::exists(scratch / "out"));
 }
 
 TEST_F(Gpt2Export, WhatGpt2CannotRepresentIsRefusedByName) {

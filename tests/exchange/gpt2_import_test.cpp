@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "kernels/transfer.h"
 #include "tests/exchange/fixture/gpt2.h"
 #include "tests/support/error_of.h"
@@ -16,24 +14,11 @@ namespace {
 using namespace test;
 using testing::HasSubstr;
 
-// The largest difference from the stored logits of a case.
 double logits_differ(const fs::path& directory, const Scratch& scratch, const std::string& name) {
   fs::remove_all(scratch / "imported");
-  import_gpt2(directory, scratch / "imported", {{"version", "test"}});
+  import_hugging_face(directory, scratch / "imported", {{"version", "test"}});
   ImportedModel model(scratch / "imported");
-  const auto ids = golden()["ids"].get<std::vector<int32_t>>();
-  EXPECT_EQ(model.loaded.target_tokenizer->encode(golden()["text"].get<std::string>()), ids);
-  double worst = 0;
-  for (size_t i = 0; i < golden()["positions"].size(); ++i) {
-    const auto expected = golden()["cases"][name]["logits"][i].get<std::vector<float>>();
-    const int64_t position = golden()["positions"][i];
-    const std::vector<float> found = model.logits({ids.begin(), ids.begin() + position + 1});
-    EXPECT_EQ(found.size(), expected.size());
-    for (size_t v = 0; v < found.size(); ++v) {
-      worst = std::max(worst, std::abs(static_cast<double>(found[v]) - expected[v]));
-    }
-  }
-  return worst;
+  return logits_differ(model, golden()["cases"][name]);
 }
 
 TEST(Gpt2Import, LogitsEqualTransformers) {
@@ -88,36 +73,15 @@ TEST_F(Gpt2Forms, PaddedVocabulary) {
   Gpt2Directory directory;
   directory.config["vocab_size"] = 272;
   directory.tensor("wte.weight").shape = {272, 16};
-  import_gpt2(directory.write(scratch), scratch / "imported", {});
+  import_hugging_face(directory.write(scratch), scratch / "imported", {});
   const ImportedModel model(scratch / "imported");
   EXPECT_EQ(model.loaded.target_tokenizer->vocabulary(), 272);
   EXPECT_EQ(model.loaded.target_tokenizer->special("<|reserved_271|>"), 271);
   EXPECT_EQ(model.loaded.target_tokenizer->special(SpecialRole::Eos), 267);
 }
 
-// A damage to a directory, and the error that refuses it.
-struct Refusal {
-  std::function<void(Gpt2Directory&)> damage;
-  std::string error;
-};
-
-std::function<void(Gpt2Directory&)> field(const char* name, const Json& value) {
-  return [=](Gpt2Directory& d) { d.config[name] = value; };
-}
-std::function<void(Gpt2Directory&)> file(const char* name, const std::string& text) {
-  return [=](Gpt2Directory& d) { d.files[name] = text; };
-}
-
-void expect_refusals(const std::vector<Refusal>& refusals) {
-  const Scratch scratch;
-  for (const Refusal& refusal : refusals) {
-    Gpt2Directory directory;
-    refusal.damage(directory);
-    const fs::path path = directory.write(scratch);
-    EXPECT_THAT(error_of([&] { import_gpt2(path, scratch / "out", {}); }), HasSubstr(refusal.error));
-    const auto begin = fs::directory_iterator(scratch.path());
-    EXPECT_EQ(std::distance(begin, fs::directory_iterator()), 1) << refusal.error;  // only the directory to import
-  }
+void expect_refusals(const std::vector<Refusal<Gpt2Directory>>& refusals) {
+  test::expect_refusals<Gpt2Directory>([] { return Gpt2Directory(); }, refusals);
 }
 
 TEST(Gpt2Import, TensorsThatDoNotFitAreRefusedByName) {
@@ -153,7 +117,7 @@ TEST(Gpt2Import, TensorsThatDoNotFitAreRefusedByName) {
 
 TEST(Gpt2Import, ConfigurationsThatWeftCannotHaveAreRefusedByName) {
   expect_refusals({
-      {field("model_type", "llama"), "model_type: \"llama\" cannot be represented"},
+      {field("model_type", "bert"), "model_type: \"bert\" cannot be represented"},
       {field("architectures", Json::array({"GPT2ForSequenceClassification"})), "architectures: "},
       {field("activation_function", "quick_gelu"), "activation_function: \"quick_gelu\" cannot be represented"},
       {field("activation_function", 7), "activation_function: 7 cannot"},
@@ -211,7 +175,7 @@ TEST(Gpt2Import, OtherTokenizersAreRefusedByName) {
 TEST(Gpt2Import, DamagedFilesAreRefused) {
   const Scratch scratch;
   const fs::path path = Gpt2Directory().write(scratch);
-  const auto error = [&] { return error_of([&] { import_gpt2(path, scratch / "out", {}); }); };
+  const auto error = [&] { return error_of([&] { import_hugging_face(path, scratch / "out", {}); }); };
   const std::string weights = read_file(path / "model.safetensors");
   scratch.write("hf/model.safetensors", weights.substr(0, weights.size() - 1));
   EXPECT_THAT(error(), HasSubstr("model.safetensors: tensor"));
@@ -224,7 +188,8 @@ TEST(Gpt2Import, DamagedFilesAreRefused) {
   EXPECT_THAT(error(), HasSubstr("config.json"));
   fs::create_directories(scratch / "out");
   EXPECT_THAT(error(), HasSubstr("out: exists already"));
-  EXPECT_THAT(error_of([&] { import_gpt2(scratch / "nowhere", scratch / "new", {}); }), HasSubstr("no such directory"));
+  EXPECT_THAT(error_of([&] { import_hugging_face(scratch / "nowhere", scratch / "new", {}); }),
+              HasSubstr("no such directory"));
 }
 
 }  // namespace

@@ -44,8 +44,8 @@ TEST_F(Gpt2Memory, ImportAndExportTakeLittle) {
   const fs::path file = scratch / "large" / "model.safetensors";
   EXPECT_GT(fs::file_size(file), 24u << 20);
   const auto imported = in_child([&] {
-    import_gpt2(scratch / "small", scratch / "small-in", {});
-    EXPECT_LT(share(file, [&] { import_gpt2(scratch / "large", scratch / "large-in", {}); }), 0.4);
+    import_hugging_face(scratch / "small", scratch / "small-in", {});
+    EXPECT_LT(share(file, [&] { import_hugging_face(scratch / "large", scratch / "large-in", {}); }), 0.4);
     return ChildResult::Passed;
   });
   EXPECT_EQ(imported, ChildResult::Passed);

@@ -38,7 +38,7 @@ def value(name, index):
     """One of 256 values, by name and place: from [-1/4, 1/4); a norm's weights are half ones and half from [1/2, 3/2)."""
     byte = ((fnv1a(name) + index * 2654435761) % 2**32) >> 24
     x = (byte - 128) / 128
-    if ".ln_" in name and name.endswith("weight"):
+    if (".ln_" in name or "norm." in name) and name.endswith("weight"):
         return 1 + x / 2 if byte % 2 == 0 else 1.0
     return x / 4
 

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exports a GPT as the first family of `transformers` that computes the same.
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "data/tokenizer/formats/hugging_face.h"
+#include "exchange/export_plan.h"
+#include "exchange/family.h"
+#include "exchange/parameters.h"
+
+namespace weft {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json role_id(const Tokenizer& tokenizer, SpecialRole role) {
+  const auto id = tokenizer.special(role);
+  return id ? Json(*id) : Json(nullptr);
+}
+
+Json special_ids(const Tokenizer& tokenizer) {
+  return {{"bos_token_id", role_id(tokenizer, SpecialRole::Bos)},
+          {"eos_token_id", role_id(tokenizer, SpecialRole::Eos)},
+          {"pad_token_id", role_id(tokenizer, SpecialRole::Pad)}};
+}
+
+std::string config_json(const Family& family, const ModelToExport& model) {
+  Json json = {{"architectures", {family.architecture()}},
+               {"model_type", family.type()},
+               {"vocab_size", model.target_tokenizer->vocabulary()}};
+  json.update(family.describe(model.job.model));
+  json.update(special_ids(*model.target_tokenizer));
+  json["use_cache"] = true;
+  json["torch_dtype"] = model.dtype == StoredType::BF16 ? "bfloat16" : "float32";
+  return json.dump(2) + "\n";
+}
+
+}  // namespace
+
+ExportPlan plan_decoder(const ModelToExport& model) {
+  const Family& family = family_of(model.job.model, model.where);
+  const Tokenizer& tokenizer = *model.target_tokenizer;
+  ExportPlan plan{.architecture = std::string(family.architecture()),
+                  .files = hugging_face_tokenizer_files(tokenizer, model.job.model.max_length)};
+  plan.files["config.json"] = config_json(family, model);
+  plan.files["generation_config.json"] = special_ids(tokenizer).dump(2) + "\n";
+  const ModelSpec spec{.config = family.as_stored(model.job.model), .vocabularies = {.target = tokenizer.vocabulary()}};
+  for (const auto& [name, shape] : parameters_of(spec)) {
+    std::vector<StoredPlace> places = family.places(name, shape);
+    require<InternalError>(!places.empty(), "{} has no {}", family.name(), name);
+    for (StoredPlace& place : places) {
+      plan.tensors.push_back(
+          {.place = std::move(place), .ours = name, .shape = shape, .may_be_absent = name.ends_with(".bias")});
+    }
+  }
+  return plan;
+}
+
+}  // namespace weft

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exchange/family.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/config/writer.h"
+#include "base/error.h"
+
+namespace weft {
+namespace {
+
+std::vector<ConfigChange> differences(const Family& family, const TransformerConfig& model) {
+  return config_changes(family.nearest(model), model.with_derived_sizes());
+}
+
+void check_architecture(const ConfigFile& file, const Family& family) {
+  const nlohmann::json& given = file.at("architectures");
+  if (given.is_null()) return;
+  const std::string_view whole = family.architecture(), bare = family.bare_architecture();
+  const bool known = given.is_array() && given.size() == 1 && (given[0] == whole || given[0] == bare);
+  if (!known) file.refuse("architectures", fmt::format("weft imports {} and {}", whole, bare));
+}
+
+std::vector<const Family*> listed() {
+  std::vector<const Family*> all = {&gpt2_family()};
+  std::ranges::copy(llama_families(), std::back_inserter(all));
+  return all;
+}
+
+}  // namespace
+
+std::span<const Family* const> all_families() {
+  static const std::vector<const Family*> all = listed();
+  return all;
+}
+
+const Family& family_of(const ConfigFile& file) {
+  std::string types;
+  for (const Family* family : all_families()) {
+    types += fmt::format("{}{}", types.empty() ? "" : ", ", family->type());
+    if (file.at("model_type") != family->type()) continue;
+    check_architecture(file, *family);
+    if (file.has("quantization_config")) file.refuse("quantization_config", "weights must be numbers");
+    return *family;
+  }
+  file.refuse("model_type", "weft imports " + types);
+}
+
+const Family& family_of(const TransformerConfig& model, const std::string& where) {
+  const auto nearest = std::ranges::min_element(
+      all_families(), {}, [&](const Family* family) { return differences(*family, model).size(); });
+  for (const ConfigChange& other : differences(**nearest, model)) {
+    throw DataError(fmt::format("{}: model.{}: {} cannot represent this model: it has {}, not {}", where, other.key,
+                                (*nearest)->name(), other.before, other.after),
+                    "docs/huggingface.md lists what it can");
+  }
+  return **nearest;
+}
+
+std::optional<InBlock> in_block(std::string_view name, std::string_view prefix) {
+  if (!name.starts_with(prefix)) return std::nullopt;
+  name.remove_prefix(prefix.size());
+  const size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+  if (digits == 0 || digits >= name.size() || name[digits] != '.') return std::nullopt;
+  return InBlock{name.substr(0, digits), name.substr(digits + 1)};
+}
+
+}  // namespace weft
