@@ -29,7 +29,13 @@ std::vector<RunRange> History::unordered_before(OpId op, const HappensBefore& or
   std::vector<RunRange> found;
   for (size_t k = 0; k + 1 < entries_.size(); ++k) {
     const Entry& e = entries_[k];
-    if (e.op != kBeforeAll && e.op != op && !order.ordered(e.op, op)) found.push_back({e.first, entries_[k + 1].first});
+    if (e.op == kBeforeAll || e.op == op || order.ordered(e.op, op)) continue;
+    const RunId end = entries_[k + 1].first;
+    if (!found.empty() && found.back().end == e.first) {
+      found.back().end = end;
+    } else {
+      found.push_back({e.first, end});
+    }
   }
   return found;
 }

@@ -35,7 +35,7 @@ class History {
 
   OpId op_of(RunId run) const;
   bool remembers(OpId op) const;
-  // Runs of operations that the executing operation `op` is not ordered after.
+  // Runs of operations that the executing operation `op` is not ordered after: apart from each other, and ascending.
   std::vector<RunRange> unordered_before(OpId op, const HappensBefore& order) const;
 
   void forget_settled(const HappensBefore& order);

@@ -12,7 +12,8 @@ using Why = Conflict::Why;
 
 bool is_unordered(RunId run, const Accessor& who) {
   if (!who.unordered) return false;
-  return std::ranges::any_of(*who.unordered, [&](const RunRange& r) { return r.contains(run); });
+  const auto after = std::ranges::upper_bound(*who.unordered, run, {}, &RunRange::first);
+  return after != who.unordered->begin() && std::prev(after)->contains(run);
 }
 
 // Whether the block that made the access `s` published it to this block (machine/releases.h).

@@ -68,7 +68,7 @@ struct Accessor {
   uint32_t thread = 0;
   bool whole_warp = false;                           // the warp as one (ldmatrix, wmma): `thread` is any of its lanes
   bool zero_is_written = false;                      // the host's memory: writes of the host are not seen
-  const std::vector<RunRange>* unordered = nullptr;  // operations that this one is not ordered after
+  const std::vector<RunRange>* unordered = nullptr;  // runs that this one is not ordered after, by History
   const std::vector<Release>* acquired = nullptr;    // releases of other blocks of the launch, by run
   bool acquired_all = false;                         // all blocks before this one released, and it knows all of it
 };

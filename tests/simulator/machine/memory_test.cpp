@@ -212,6 +212,24 @@ TEST(History, KeepsWhatIsNotSettled) {
   EXPECT_EQ(device.count(ReportKind::Race), 1u);
 }
 
+// Operations that another is not ordered after are found among many: neighbours are one stretch of runs.
+TEST(History, UnorderedNeighboursAreOneStretch) {
+  TestOrder order;
+  History history;
+  std::vector<RunId> firsts = {0};
+  for (OpId op = 1; op <= 9; ++op) {
+    firsts.push_back(history.begin(op));
+    history.next_run();
+  }
+  for (const OpId op : {2, 3, 4, 7}) order.set_apart(op, 9);
+  const std::vector<RunRange> found = history.unordered_before(9, order);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].first, firsts[2]);
+  EXPECT_EQ(found[0].end, firsts[5]);
+  EXPECT_EQ(found[1].first, firsts[7]);
+  EXPECT_EQ(found[1].end, firsts[8]);
+}
+
 // The numbers of runs are used up: the history keeps its contents under new numbers.
 TEST(History, RenumbersRuns) {
   History history;
