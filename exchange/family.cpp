@@ -30,6 +30,13 @@ std::vector<const Family*> listed() {
 
 }  // namespace
 
+std::vector<StoredPlace> Family::places(const std::string& parameter, const Shape& shape, bool bare) const {
+  if (parameter == "output.weight") return {StoredPlace::same(std::string(kHeadTensor), shape)};
+  std::vector<StoredPlace> found = body_places(parameter, shape);
+  for (StoredPlace& place : found) place.name.insert(0, bare ? std::string_view() : prefix());
+  return found;
+}
+
 std::span<const Family* const> all_families() {
   static const std::vector<const Family*> all = listed();
   return all;

@@ -41,12 +41,17 @@ class Family {
   // The fields of config.json that describe a model that is its own nearest().
   virtual nlohmann::ordered_json describe(const TransformerConfig& model) const = 0;
 
-  // The places of a parameter, with the prefix; none: the family has no such parameter.
-  virtual std::vector<StoredPlace> places(const std::string& parameter, const Shape& shape) const = 0;
+  // The places of a parameter, in files of the class with the output product or of the bare one; none: the family has
+  // no such parameter.
+  std::vector<StoredPlace> places(const std::string& parameter, const Shape& shape, bool bare = false) const;
   // A model that computes the same and has every parameter that the family stores; those that are new are zeros.
   virtual TransformerConfig as_stored(const TransformerConfig& model) const { return model; }
   // Whether a tensor, without prefix, says nothing about the model, and may be there.
   virtual bool ignores(std::string_view tensor) const = 0;
+
+ private:
+  // The places of every parameter but the head, without prefix.
+  virtual std::vector<StoredPlace> body_places(const std::string& parameter, const Shape& shape) const = 0;
 };
 
 inline constexpr std::string_view kHeadTensor = "lm_head.weight";

@@ -10,8 +10,6 @@
 namespace weft {
 namespace {
 
-constexpr std::string_view kGpt2Prefix = "transformer.";
-
 // Queries, keys and values are (heads, 3, head_dim, in) in weft, so that a share of the heads is one piece of memory;
 // GPT-2 has all queries first.
 enum class Gpt2Form : uint8_t { Same, Product, Qkv };
@@ -64,12 +62,11 @@ class Gpt2 : public Family {
   std::string_view type() const override { return "gpt2"; }
   std::string_view architecture() const override { return "GPT2LMHeadModel"; }
   std::string_view bare_architecture() const override { return "GPT2Model"; }
-  std::string_view prefix() const override { return kGpt2Prefix; }
+  std::string_view prefix() const override { return "transformer."; }
 
   DescribedModel read(const ConfigFile& file) const override;
   TransformerConfig nearest(const TransformerConfig& model) const override;
   nlohmann::ordered_json describe(const TransformerConfig& model) const override;
-  std::vector<StoredPlace> places(const std::string& parameter, const Shape& shape) const override;
   TransformerConfig as_stored(const TransformerConfig& model) const override {
     TransformerConfig stored = model;
     stored.bias = stored.norm_bias = true;
@@ -80,6 +77,9 @@ class Gpt2 : public Family {
     const auto block = in_block(tensor, "h.");
     return block && (block->rest == "attn.bias" || block->rest == "attn.masked_bias");
   }
+
+ private:
+  std::vector<StoredPlace> body_places(const std::string& parameter, const Shape& shape) const override;
 };
 
 DescribedModel Gpt2::read(const ConfigFile& file) const {
@@ -149,15 +149,14 @@ nlohmann::ordered_json Gpt2::describe(const TransformerConfig& m) const {
   return json;
 }
 
-std::vector<StoredPlace> Gpt2::places(const std::string& parameter, const Shape& shape) const {
-  if (parameter == "output.weight") return {StoredPlace::same(std::string(kHeadTensor), shape)};
+std::vector<StoredPlace> Gpt2::body_places(const std::string& parameter, const Shape& shape) const {
   for (const auto& [ours, theirs, form] : kGpt2Outside) {
-    if (parameter == ours) return {place_of(fmt::format("{}{}", kGpt2Prefix, theirs), shape, form)};
+    if (parameter == ours) return {place_of(std::string(theirs), shape, form)};
   }
   const auto block = in_block(parameter, "decoder.");
   for (const auto& [ours, theirs, form] : kGpt2Block) {
     if (!block || block->rest != ours) continue;
-    return {place_of(fmt::format("{}h.{}.{}", kGpt2Prefix, block->number, theirs), shape, form)};
+    return {place_of(fmt::format("h.{}.{}", block->number, theirs), shape, form)};
   }
   return {};
 }

@@ -55,7 +55,6 @@ class ImportedWeights {
   const SafetensorsModel& files() const { return files_; }
 
  private:
-  std::string stored_name(const StoredPlace& place) const;
   void add(const std::string& name, const Shape& shape);
   Source find(StoredPlace place) const;
   void check_head(const SafetensorsModel::Place& head, const SafetensorsModel::Place& embedding) const;
@@ -79,14 +78,9 @@ ImportedWeights::ImportedWeights(const fs::path& directory, const Family& family
   check_others(model.config.tying != Tying::None);
 }
 
-std::string ImportedWeights::stored_name(const StoredPlace& place) const {
-  return bare_ && place.name != kHeadTensor ? place.name.substr(family_.prefix().size()) : place.name;
-}
-
 Source ImportedWeights::find(StoredPlace place) const {
-  const std::string name = stored_name(place);
-  const auto found = files_.tensors().find(name);
-  require<DataError>(found != files_.tensors().end(), "{}: tensor {} is missing", directory_.string(), name);
+  const auto found = files_.tensors().find(place.name);
+  require<DataError>(found != files_.tensors().end(), "{}: tensor {} is missing", directory_.string(), place.name);
   const StoredTensor& stored = found->second.tensor;
   require<DataError>(stored.shape == place.shape, "{} has shape {}, but config.json makes it {}",
                      files_.where(found->second), stored.shape, place.shape);
@@ -97,7 +91,7 @@ Source ImportedWeights::find(StoredPlace place) const {
 
 void ImportedWeights::add(const std::string& name, const Shape& shape) {
   std::vector<Source>& sources = sources_[name];
-  for (StoredPlace& place : family_.places(name, shape)) sources.push_back(find(std::move(place)));
+  for (StoredPlace& place : family_.places(name, shape, bare_)) sources.push_back(find(std::move(place)));
   require<InternalError>(!sources.empty(), "{} has no {}", family_.name(), name);
   tensors_.push_back({name, shape});
 }

@@ -11,7 +11,6 @@
 namespace weft {
 namespace {
 
-constexpr std::string_view kLlamaPrefix = "model.";
 constexpr int64_t kMostLayers = 1000;
 
 enum class LlamaKind : uint8_t { Llama, Mistral, Qwen2, Qwen3, Olmo2 };
@@ -186,16 +185,16 @@ class LlamaLike : public Family {
   std::string_view type() const override { return facts_.type; }
   std::string_view architecture() const override { return facts_.architecture; }
   std::string_view bare_architecture() const override { return facts_.bare_architecture; }
-  std::string_view prefix() const override { return kLlamaPrefix; }
+  std::string_view prefix() const override { return "model."; }
 
   DescribedModel read(const ConfigFile& file) const override;
   TransformerConfig nearest(const TransformerConfig& model) const override;
   nlohmann::ordered_json describe(const TransformerConfig& model) const override;
-  std::vector<StoredPlace> places(const std::string& parameter, const Shape& shape) const override;
   // Wavelengths, which early versions stored with the weights.
   bool ignores(std::string_view tensor) const override { return tensor.ends_with("rotary_emb.inv_freq"); }
 
  private:
+  std::vector<StoredPlace> body_places(const std::string& parameter, const Shape& shape) const override;
   // The values of the keys that make up the family, in any model.
   TransformerConfig family_values() const;
   bool read_bias(const ConfigFile& file) const;
@@ -339,21 +338,19 @@ nlohmann::ordered_json LlamaLike::describe(const TransformerConfig& m) const {
   return json;
 }
 
-std::vector<StoredPlace> LlamaLike::places(const std::string& parameter, const Shape& shape) const {
-  if (parameter == "output.weight") return {StoredPlace::same(std::string(kHeadTensor), shape)};
+std::vector<StoredPlace> LlamaLike::body_places(const std::string& parameter, const Shape& shape) const {
   for (const auto& [ours, theirs, part] : kLlamaOutside) {
-    if (parameter == ours) return {StoredPlace::same(fmt::format("{}{}", kLlamaPrefix, theirs), shape)};
+    if (parameter == ours) return {place_of(std::string(theirs), shape, part)};
   }
   std::vector<StoredPlace> found;
   const auto block = in_block(parameter, "decoder.");
   if (!block) return found;
-  const size_t dot = block->rest.rfind('.');
-  const std::string_view name = block->rest.substr(0, dot), kind = block->rest.substr(std::min(dot, name.size()));
+  const size_t dot = std::min(block->rest.rfind('.'), block->rest.size());
+  const std::string_view name = block->rest.substr(0, dot), kind = block->rest.substr(dot);
   const auto add = [&](std::span<const LlamaRule> rules) {
     for (const auto& [ours, theirs, part] : rules) {
       if (name != ours) continue;
-      found.push_back(
-          place_of(fmt::format("{}layers.{}.{}{}", kLlamaPrefix, block->number, theirs, kind), shape, part));
+      found.push_back(place_of(fmt::format("layers.{}.{}{}", block->number, theirs, kind), shape, part));
     }
   };
   add(kLlamaProducts);
