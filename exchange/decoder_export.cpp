@@ -2,7 +2,6 @@
 // Exports a GPT as the first family of `transformers` that computes the same.
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
 #include "data/tokenizer/formats/hugging_face.h"
 #include "exchange/export_plan.h"
 #include "exchange/family.h"
@@ -45,14 +44,7 @@ ExportPlan plan_decoder(const ModelToExport& model) {
   plan.files["config.json"] = config_json(family, model);
   plan.files["generation_config.json"] = special_ids(tokenizer).dump(2) + "\n";
   const ModelSpec spec{.config = family.as_stored(model.job.model), .vocabularies = {.target = tokenizer.vocabulary()}};
-  for (const auto& [name, shape] : parameters_of(spec)) {
-    std::vector<StoredPlace> places = family.places(name, shape);
-    require<InternalError>(!places.empty(), "{} has no {}", family.name(), name);
-    for (StoredPlace& place : places) {
-      plan.tensors.push_back(
-          {.place = std::move(place), .ours = name, .shape = shape, .may_be_absent = name.ends_with(".bias")});
-    }
-  }
+  for (const auto& [name, shape] : parameters_of(spec)) add_parameter(plan, name, shape, family.places(name, shape));
   return plan;
 }
 

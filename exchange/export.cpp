@@ -95,6 +95,14 @@ void write_weights(const Checkpoint& checkpoint, const std::vector<ExportedTenso
 
 }  // namespace
 
+void add_parameter(ExportPlan& plan, const std::string& name, const Shape& shape, std::vector<StoredPlace> places) {
+  require<InternalError>(!places.empty(), "{} has no {}", plan.architecture, name);
+  for (StoredPlace& place : places) {
+    plan.tensors.push_back(
+        {.place = std::move(place), .ours = name, .shape = shape, .may_be_absent = name.ends_with(".bias")});
+  }
+}
+
 ExportReport export_model(const fs::path& path, const fs::path& out, std::optional<StoredType> dtype,
                           const Json& origin, bool adapter) {
   require_absent(out);

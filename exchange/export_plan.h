@@ -37,6 +37,9 @@ struct ExportPlan {
   std::vector<ExportedTensor> tensors;
 };
 
+// Adds the places of a parameter, of which biases may be absent. InternalError if there are none.
+void add_parameter(ExportPlan& plan, const std::string& name, const Shape& shape, std::vector<StoredPlace> places);
+
 ExportPlan plan_decoder(const ModelToExport& model);
 ExportPlan plan_adapter(const ModelToExport& model);
 ExportPlan plan_marian(const ModelToExport& model);

@@ -176,14 +176,7 @@ ExportPlan plan_marian(const ModelToExport& model) {
   plan.files["generation_config.json"] = generation_json(model, target, pad);
   ModelSpec spec{.config = model.job.model, .vocabularies = {.source = ids, .target = ids}};
   spec.config.bias = spec.config.norm_bias = spec.config.output_bias = true;  // zeros where the model has none
-  for (const auto& [name, shape] : parameters_of(spec)) {
-    std::vector<StoredPlace> found = marian_places(name, shape);
-    require<InternalError>(!found.empty(), "MarianMT has no {}", name);
-    for (StoredPlace& place : found) {
-      plan.tensors.push_back(
-          {.place = std::move(place), .ours = name, .shape = shape, .may_be_absent = name.ends_with(".bias")});
-    }
-  }
+  for (const auto& [name, shape] : parameters_of(spec)) add_parameter(plan, name, shape, marian_places(name, shape));
   return plan;
 }
 
