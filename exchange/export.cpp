@@ -85,9 +85,16 @@ void write_weights(const Checkpoint& checkpoint, const std::vector<ExportedTenso
                             {"weft_step", fmt::format("{}", manifest.step)},
                             {"weft_provenance", manifest.provenance.dump()},
                             {"weft_exported", origin.dump()}});
+  std::string held;  // whose values `ours` has: a parameter that becomes several tensors is read once
+  std::vector<float> ours;
   for (const ExportedTensor& t : tensors) {
+    if (stored.contains(t.ours) && held != t.ours) {
+      ours = {};
+      ours = read_whole(checkpoint, t.ours, t.shape);
+      held = t.ours;
+    }
     std::vector<float> theirs(static_cast<size_t>(t.place.shape.elements()));
-    if (stored.contains(t.ours)) to_stored(t.place, read_whole(checkpoint, t.ours, t.shape), theirs);
+    if (stored.contains(t.ours)) to_stored(t.place, ours, theirs);
     writer.write(theirs);
   }
   writer.finish();
