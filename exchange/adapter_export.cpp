@@ -25,34 +25,19 @@ void check_is_peft(const LoraConfig& lora, const std::string& where) {
   }
 }
 
-std::string config_json(const LoraConfig& lora, const std::set<std::string>& products, bool transposed) {
+std::string config_json(const LoraConfig& lora, const std::set<std::string>& modules, bool transposed) {
   return Json{{"peft_type", "LORA"},
               {"task_type", "CAUSAL_LM"},
               {"base_model_name_or_path", nullptr},
               {"r", lora.rank},
               {"lora_alpha", lora.alpha},
               {"lora_dropout", lora.dropout},
-              {"target_modules", products},
+              {"target_modules", modules},
               {"fan_in_fan_out", transposed},  // whether the family keeps weights as [in, out]
               {"bias", "none"},
               {"inference_mode", true}}
              .dump(1) +
          "\n";
-}
-
-// Adds the two matrices of one product's adapter, whose B is there as the product's weight is but [outputs, rank].
-void add_adapter(std::vector<ExportedTensor>& tensors, StoredPlace b, const std::string& product,
-                 const std::map<std::string, Shape>& ours) {
-  const auto add = [&](std::string_view theirs, std::string_view matrix, StoredPlace place) {
-    const std::string name = fmt::format("{}{}", product, matrix);
-    place.name = fmt::format("base_model.model.{}.{}.weight", b.name.substr(0, b.name.rfind('.')), theirs);
-    tensors.push_back({.place = std::move(place), .ours = name, .shape = ours.at(name)});
-  };
-  add("lora_A", kLoraA, StoredPlace::same("", ours.at(fmt::format("{}{}", product, kLoraA))));
-  if (b.transposed) std::swap(b.shape[0], b.shape[1]);
-  StoredPlace upright = b;
-  upright.transposed = false;
-  add("lora_B", kLoraB, std::move(upright));
 }
 
 }  // namespace
@@ -66,20 +51,26 @@ ExportPlan plan_adapter(const ModelToExport& model) {
       .config = model.job.model, .vocabularies = {.target = model.target_tokenizer->vocabulary()}, .lora = lora};
   const auto parameters = parameters_of(spec);
   const std::map<std::string, Shape> shapes(parameters.begin(), parameters.end());
-  std::set<std::string> products;
+  std::set<std::string> modules;
   bool transposed = false;
-  for (const auto& [name, shape] : parameters) {
-    if (!name.ends_with(kLoraB)) continue;
-    const std::string product = name.substr(0, name.size() - kLoraB.size());
-    const std::vector<StoredPlace> places = family.places(product + ".weight", shape);
+  for (const auto& [b, b_shape] : parameters) {
+    if (!b.ends_with(kLoraB)) continue;
+    const std::string product = b.substr(0, b.size() - kLoraB.size()), a = fmt::format("{}{}", product, kLoraA);
+    const std::vector<StoredPlace> places = family.places(product + ".weight", b_shape);
     require<DataError>(!places.empty(), "{}: {} has no product {}", model.where, family.name(), product);
     for (const StoredPlace& place : places) {
-      products.insert(place.name.substr(0, place.name.rfind('.')));
+      const std::string module = place.name.substr(0, place.name.rfind('.'));
+      const auto add = [&](std::string_view matrix, const std::string& ours, StoredPlace theirs) {
+        theirs.name = fmt::format("base_model.model.{}.{}.weight", module, matrix);
+        plan.tensors.push_back({.place = std::move(theirs), .ours = ours, .shape = shapes.at(ours)});
+      };
+      modules.insert(module);
       transposed = transposed || place.transposed;
-      add_adapter(plan.tensors, place, product, shapes);
+      add("lora_A", a, StoredPlace::same("", shapes.at(a)));
+      add("lora_B", b, place.upright());  // [outputs, rank], however the family keeps the product's weight
     }
   }
-  plan.files["adapter_config.json"] = config_json(lora, products, transposed);
+  plan.files["adapter_config.json"] = config_json(lora, modules, transposed);
   return plan;
 }
 

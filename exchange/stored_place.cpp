@@ -42,6 +42,13 @@ StoredPlace StoredPlace::of(std::string name, const Shape& parameter, std::vecto
   return place;
 }
 
+StoredPlace StoredPlace::upright() const {
+  StoredPlace place = *this;
+  if (transposed) std::swap(place.shape[0], place.shape[1]);
+  place.transposed = false;
+  return place;
+}
+
 void to_stored(const StoredPlace& place, std::span<const float> ours, std::span<float> theirs) {
   if (place.rows.empty()) return static_cast<void>(std::ranges::copy(ours, theirs.begin()));
   for_each_element(place, [&](int64_t our, int64_t their) { theirs[their] = ours[our]; });

@@ -27,6 +27,8 @@ struct StoredPlace {
   static StoredPlace same(std::string name, const Shape& shape) { return {.name = std::move(name), .shape = shape}; }
   // Rows of the parameter of this shape, whose last dim are the columns unless it is a bias ("NAME.bias").
   static StoredPlace of(std::string name, const Shape& parameter, std::vector<RowBlocks> rows, bool transposed = false);
+  // The same rows, stored as [rows, columns].
+  StoredPlace upright() const;
 };
 
 // Copy the elements that a place has, from a parameter and to it.
