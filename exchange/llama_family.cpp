@@ -294,11 +294,20 @@ TransformerConfig LlamaLike::nearest(const TransformerConfig& m) const {
   near.ffn = m.derived_ffn(), near.embedding_width = m.width, near.max_length = m.max_length;
   near.norm_epsilon = m.norm_epsilon;
   near.sinusoid_form = m.sinusoid_form, near.sinusoid_base = m.sinusoid_base;  // have no effect
-  near.rotary = m.rotary, near.rotary.form = RotaryForm::Halves;
+  near.rotary = {.base = m.rotary.base,
+                 .scaling = m.rotary.scaling,
+                 .factor = m.rotary.factor,
+                 .low_frequency_factor = m.rotary.low_frequency_factor,
+                 .high_frequency_factor = m.rotary.high_frequency_factor,
+                 .original_length = m.rotary.original_length};
   near.attention_windows = nearest_windows(m);
   if (activation_name(m.activation)) near.activation = m.activation;
   if (facts_.biases == Biases::Stated) near.bias = m.bias, near.qkv_bias = m.bias && m.qkv_bias;
-  near.tying = m.tying, near.dropout = m.dropout;
+  near.tying = m.tying;
+  near.dropout = {.embedding = m.dropout.embedding,
+                  .residual = m.dropout.residual,
+                  .ffn = m.dropout.ffn,
+                  .attention = m.dropout.attention};
   near.init = m.init, near.init_std = m.init_std;
   return near;
 }
