@@ -52,15 +52,24 @@ LayoutRun train_on_the_cpu(LayoutCase c, Precision precision) {
   return test::train(c, {}, alone, cpu);
 }
 
-void expect_run_of_the_cpu(const LayoutCase& c, const Layout& layout, const LayoutRun& run) {
-  const LayoutRun exact = train_on_the_cpu(c, Precision::Fp32);
-  const Deviation found = deviation(run, exact);
-  if (c.precision == Precision::Bf16) {
-    return expect_as_near(found, deviation(train_on_the_cpu(c, Precision::Bf16), exact), layout.name());
+// One rank of the CPU: what a run over NCCL is compared with.
+struct CpuRun {
+  explicit CpuRun(const LayoutCase& c)
+      : exact(train_on_the_cpu(c, Precision::Fp32)), bf16(c.precision == Precision::Bf16) {
+    if (bf16) one = deviation(train_on_the_cpu(c, Precision::Bf16), exact);
   }
-  EXPECT_LT(found.loss, 1e-3) << layout.name();
-  EXPECT_LT(found.norm, 1e-3) << layout.name();
-}
+  void expect(const LayoutRun& run, const std::string& layout) const {
+    ASSERT_EQ(run.losses.size(), exact.losses.size());
+    const Deviation found = deviation(run, exact);
+    if (bf16) return expect_as_near(found, one, layout);
+    EXPECT_LT(found.loss, 1e-3) << layout;
+    EXPECT_LT(found.norm, 1e-3) << layout;
+  }
+
+  LayoutRun exact;
+  bool bf16;
+  Deviation one;  // bf16: how far one rank is from fp32
+};
 
 class NcclParity : public testing::TestWithParam<Cell> {};
 
@@ -68,10 +77,10 @@ TEST_P(NcclParity, LayoutsGiveTheRunOfOneRankOnTheCpu) {
   const auto& [model, what, layout] = GetParam();
   if (const std::string lacks = lacks_devices(layout.dp * layout.tp); !lacks.empty()) GTEST_SKIP() << lacks;
   const std::vector<LayoutRun> ranks = train_on_devices(what, layout);
-  expect_run_of_the_cpu(what, layout, ranks[0]);
+  const CpuRun one(what);
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
     const LayoutRun& run = ranks[rank];
-    ASSERT_EQ(static_cast<int64_t>(run.losses.size()), what.steps);
+    one.expect(run, layout.name());
     EXPECT_EQ(run.losses, ranks[0].losses) << "rank " << rank;
     EXPECT_EQ(run.unchanged, run.frozen) << "rank " << rank;
     EXPECT_EQ(run.values, ranks[rank % static_cast<size_t>(layout.tp)].values) << "replicas differ";
