@@ -150,10 +150,13 @@ Tensor Transformer::decode(KeyValueCache& cache, std::span<const int32_t> tokens
     cache.advance(ends);
   };
   const int64_t pieces = divide_up(longest, cache.most_fed());
-  if (pieces == 1) feed(tokens, offsets);
-  for (int64_t after = pieces - 1; pieces > 1 && after >= 0; --after) {
-    const FedTokens fed = piece_of(tokens, offsets, cache.most_fed(), after);
-    feed(fed.tokens, fed.offsets);
+  if (pieces == 1) {
+    feed(tokens, offsets);
+  } else {
+    for (int64_t after = pieces - 1; after >= 0; --after) {
+      const FedTokens fed = piece_of(tokens, offsets, cache.most_fed(), after);
+      feed(fed.tokens, fed.offsets);
+    }
   }
   const Tensor last = context_.empty({cache.rows(), h->value.columns()}, h->value.dtype());
   gather_rows(context_, h->value, packed->last, last);
