@@ -8,8 +8,9 @@ BUILD is the build folder with `weft` and `tests/exchange/model_says`; DIR has g
 text/*.txt (default: shared/data beside the sources). Needs torch, transformers, tokenizers and safetensors.
 
 In each case, a model of transformers with random weights is saved, imported and exported again. Compared are the
-logits after each token (1e-4; of Llama and the like 1e-5 of the largest), every bit of every tensor, the logits of the export as transformers loads it (0), the
-ids of both tokenizers, the weights of all attention (1e-5), and the memory of the import beside the file's size (1.2 x).
+logits after each token (1e-4; of Llama and the like 1e-5 of the largest), every bit of every tensor, the logits of the
+export as transformers loads it (0), the ids of both tokenizers, the weights of all attention (1e-5), and the memory of the
+import beside the file's size (1.2 x).
 `perplexity` compares that of one text (1e-4 relative), `tokenizers` the ids of tokenizers that weft learned, `marian` the
 greedy and beam texts of a translation model, and its attention. --trained compares the logits of a model that weft trained, on a text that it samples.
 """

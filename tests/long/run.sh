@@ -10,9 +10,9 @@
 # parts, each with its commit. These stages can be divided: seeds, nccl, cuda-mutations, mutations, chaos, mishaps, fuzz, tidy.
 #
 #   seeds           all tests on the simulated CUDA device, each with five schedules: every byte that each kernel leaves
-#                   is the same; then whole training runs (75 min)
+#                   is the same; then whole training runs (50 min)
 #   nccl            losses of 50 steps of ranks over NCCL and of one rank on the CPU; then ten steps of each layout with
-#                   five schedules (90 min, of one processor)
+#                   five schedules (70 min, of one processor)
 #   cuda-mutations  every patch of tests/mutations/cuda breaks device code, and the test that it names fails (60 min)
 #   mutations       the same for the other patches of tests/mutations (30 min)
 #   matrix          losses of 50 steps of every layout x model x knob (5 min)
