@@ -30,11 +30,7 @@ function(weft_room name)
   weft_link_headers(${view}.inside ${name} ${all})
 
   add_library(${target} STATIC ${sources})
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${WEFT_UNITY} UNITY_BUILD_BATCH_SIZE 8)
-  if(WEFT_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # g++ takes a source that another file includes for a header, whose nameless namespaces would be each reader's own.
-    weft_cxx_options(${target} PRIVATE -Wno-subobject-linkage)
-  endif()
+  weft_unity(${target})
   target_include_directories(${target} PRIVATE ${view}.inside INTERFACE ${view})
   set(below)
   foreach(room ${ROOM_ROOMS})
@@ -44,6 +40,16 @@ function(weft_room name)
   # Linking passes on what a room is made of; seeing does not.
   target_link_libraries(${target} PUBLIC weft_compiler ${ROOM_LINK} PRIVATE ${below})
   set_property(GLOBAL PROPERTY ${target}_ROOMS ${below})
+endfunction()
+
+# weft_unity(TARGET): with WEFT_UNITY its files are compiled eight at a time. Most of what g++ does for a file is to read
+# headers and to make what their templates need, which the eight share.
+function(weft_unity target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${WEFT_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  if(WEFT_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # g++ takes a source that another file includes for a header, whose nameless namespaces would be each reader's own.
+    weft_cxx_options(${target} PRIVATE -Wno-subobject-linkage)
+  endif()
 endfunction()
 
 # weft_files(RESULT PATTERNS FOLDER...): the files of these folders, their paths relative to the room's; a file that is

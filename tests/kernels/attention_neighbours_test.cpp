@@ -10,7 +10,7 @@ namespace {
 
 using namespace test;
 
-constexpr int32_t kLength = 100;  // of the sequence that is looked at, more than a tile of keys
+constexpr int32_t kLookedAt = 100;  // of the sequence that is looked at, more than a tile of keys
 
 struct Neighbours {
   const char* name;
@@ -18,7 +18,7 @@ struct Neighbours {
 };
 
 std::vector<Neighbours> cases_of_neighbours() {
-  const std::vector<int32_t> own = offsets_of({kLength});
+  const std::vector<int32_t> own = offsets_of({kLookedAt});
   const AttentionCase plain{.heads = {1, 2, 64}, .query_offsets = own, .key_offsets = own};
   std::vector<Neighbours> all{{"bidirectional", plain}};
   const auto add = [&](const char* name, auto&& change) {
@@ -26,7 +26,7 @@ std::vector<Neighbours> cases_of_neighbours() {
     change(all.back().alone);
   };
   add("causal_dropout", [](auto& c) { c.causal = true, c.dropout = 0.2; });
-  add("cross", [](auto& c) { c.cross = true, c.key_offsets = offsets_of({kLength + 30}); });
+  add("cross", [](auto& c) { c.cross = true, c.key_offsets = offsets_of({kLookedAt + 30}); });
   add("head_dim_24", [](auto& c) { c.heads = {2, 1, 24}, c.causal = true; });
   return all;
 }
@@ -50,18 +50,18 @@ TEST_P(AttentionNeighbours, ChangeNoBit) {
   c.dtype = std::get<1>(GetParam());
   AttentionRun alone(c);
   const int32_t keys = c.key_offsets[1];
-  c.query_offsets = offsets_of({kLength, 9, 0, 31, 20});
+  c.query_offsets = offsets_of({kLookedAt, 9, 0, 31, 20});
   c.key_offsets = c.cross ? offsets_of({keys, 12, 5, 0, 18}) : c.query_offsets;
   AttentionRun batch(c);
   for (AttentionRun* run : {&alone, &batch}) run->forward(), run->backward();
-  EXPECT_TRUE(same_first_rows(alone.out, batch.out, kLength));
-  EXPECT_TRUE(same_first_rows(alone.dqkv, batch.dqkv, kLength));
-  EXPECT_TRUE(same_first_rows(alone.dq, batch.dq, kLength));
+  EXPECT_TRUE(same_first_rows(alone.out, batch.out, kLookedAt));
+  EXPECT_TRUE(same_first_rows(alone.dqkv, batch.dqkv, kLookedAt));
+  EXPECT_TRUE(same_first_rows(alone.dq, batch.dq, kLookedAt));
   EXPECT_TRUE(same_first_rows(alone.dkv, batch.dkv, keys));
   const std::vector<double> one = values(alone.log_sum), all = values(batch.log_sum);  // [heads, rows]
   for (int64_t h = 0; h < c.heads.heads(); ++h) {
-    for (int64_t r = 0; r < kLength; ++r) {
-      ASSERT_EQ(one[h * kLength + r], all[h * c.query_offsets.back() + r]) << "head " << h << " row " << r;
+    for (int64_t r = 0; r < kLookedAt; ++r) {
+      ASSERT_EQ(one[h * kLookedAt + r], all[h * c.query_offsets.back() + r]) << "head " << h << " row " << r;
     }
   }
 }

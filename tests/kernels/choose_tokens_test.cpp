@@ -19,7 +19,7 @@ using namespace test;
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
-struct Case {
+struct ChoiceCase {
   int64_t vocabulary;
   int64_t count = 1;
   bool rules = false;  // lists of blocked and repeated tokens, empty for some texts
@@ -28,19 +28,19 @@ struct Case {
   double scale = 1;
 };
 
-std::string case_name(const testing::TestParamInfo<Case>& info) {
-  const Case& c = info.param;
+std::string case_name(const testing::TestParamInfo<ChoiceCase>& info) {
+  const ChoiceCase& c = info.param;
   return fmt::format("{}_best{}{}{}{}", c.vocabulary, c.count, c.rules ? "_rules" : "",
                      c.log_probabilities ? "_log_probabilities" : "", c.ties ? "_ties" : "");
 }
 
-struct Problem {
+struct ChoiceProblem {
   int64_t vocabulary, texts = 5;
   std::vector<float> logits;  // 3 rows
   std::vector<int32_t> rows{2, 0, 1, 2, 1};
   std::vector<std::vector<int32_t>> blocked, repeated;
 
-  explicit Problem(const Case& c) : vocabulary(c.vocabulary), blocked(texts), repeated(texts) {
+  explicit ChoiceProblem(const ChoiceCase& c) : vocabulary(c.vocabulary), blocked(texts), repeated(texts) {
     std::mt19937 random(static_cast<unsigned>(c.vocabulary + c.count));
     for (int64_t i = 0; i < 3 * vocabulary; ++i) {
       const float x = static_cast<float>(random() % (c.ties ? 5 : 1 << 20));
@@ -56,8 +56,8 @@ struct Problem {
   std::span<const float> row(int64_t text) const {
     return std::span(logits).subspan(rows[text] * vocabulary, vocabulary);
   }
-  Problem last_text() const {
-    Problem alone = *this;
+  ChoiceProblem last_text() const {
+    ChoiceProblem alone = *this;
     alone.texts = 1;
     alone.rows = {rows.back()}, alone.blocked = {blocked.back()}, alone.repeated = {repeated.back()};
     return alone;
@@ -81,7 +81,7 @@ struct Problem {
 constexpr double kPenalty = 1.5;
 
 // The scores of a text after its rules. `log_sum` is the device's, so that the rest is exact.
-std::vector<float> scores(const Problem& p, int64_t text, const Case& c, double log_sum) {
+std::vector<float> scores(const ChoiceProblem& p, int64_t text, const ChoiceCase& c, double log_sum) {
   std::vector<float> s;
   for (const float x : p.row(text)) s.push_back(c.log_probabilities ? static_cast<float>(x - log_sum) : x);
   for (const int32_t v : p.repeated[text]) {
@@ -97,7 +97,7 @@ double log_sum_in_f64(std::span<const float> x, double scale) {
   return std::log(sum);
 }
 
-std::vector<double> answers(Context& context, const Problem& p, ChooseTokens args) {
+std::vector<double> answers(Context& context, const ChoiceProblem& p, ChooseTokens args) {
   args.logits = to_device(context, std::span<const float>(p.logits)).view({3, p.vocabulary});
   args.rules = p.upload(context);
   args.out = context.empty({p.texts, 2 + 3 * args.count}, DType::F64);
@@ -105,7 +105,7 @@ std::vector<double> answers(Context& context, const Problem& p, ChooseTokens arg
   return {args.out.span<double>().begin(), args.out.span<double>().end()};
 }
 
-class Choose : public testing::TestWithParam<Case> {
+class Choose : public testing::TestWithParam<ChoiceCase> {
  protected:
   std::vector<double> run(const ChooseTokens& args) { return answers(context, p, args); }
   template <class T>
@@ -114,11 +114,11 @@ class Choose : public testing::TestWithParam<Case> {
   }
 
   OperationContext context;
-  Problem p{GetParam()};
+  ChoiceProblem p{GetParam()};
 };
 
 TEST_P(Choose, BestTokensComeInOrder) {
-  const Case& c = GetParam();
+  const ChoiceCase& c = GetParam();
   const double penalty = c.rules ? kPenalty : 1;
   const auto out = run({.count = c.count,
                         .log_probabilities = c.log_probabilities,
@@ -148,7 +148,7 @@ TEST_P(Choose, BestTokensComeInOrder) {
 // A uniform slightly below a token's cumulated share draws the token, one slightly above it the next token with a
 // share.
 TEST_P(Choose, DrawsInvertTheDistribution) {
-  const Case& c = GetParam();
+  const ChoiceCase& c = GetParam();
   const double penalty = c.rules ? kPenalty : 1;
   for (const double uniform : {0x1p-54, 0.1, 0.37, 0.5, 0.93, 1 - 0x1p-54}) {
     const std::vector<double> uniforms(static_cast<size_t>(p.texts), uniform);
@@ -175,11 +175,11 @@ TEST_P(Choose, DrawsInvertTheDistribution) {
 
 // A text's result does not depend on the number of threads, nor on the other texts of the call.
 TEST_P(Choose, DoesNotDependOnThreadsOrOtherTexts) {
-  const Case& c = GetParam();
+  const ChoiceCase& c = GetParam();
   const std::vector<double> uniforms{0.2, 0.4, 0.6, 0.8, 0.99};
   for (const bool drawn : {false, true}) {
     const ChooseTokens args{.count = drawn ? 1 : c.count, .scale = c.scale, .masses = true};
-    const auto ask = [&](Context& on, const Problem& of) {
+    const auto ask = [&](Context& on, const ChoiceProblem& of) {
       ChooseTokens asked = args;
       if (drawn) asked.uniforms = to_device(on, std::span(uniforms).last(static_cast<size_t>(of.texts)));
       return answers(on, of, asked);
@@ -193,9 +193,11 @@ TEST_P(Choose, DoesNotDependOnThreadsOrOtherTexts) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, Choose,
-                         testing::Values(Case{1}, Case{7, 7}, Case{129, 6, true}, Case{129, 6, true, true},
-                                         Case{300, 70, true, false, true}, Case{256, 3, false, false, true, 0.5},
-                                         Case{5003, 6, true, true, false, 2}, Case{5003, 64}, Case{140001, 2, true}),
+                         testing::Values(ChoiceCase{1}, ChoiceCase{7, 7}, ChoiceCase{129, 6, true},
+                                         ChoiceCase{129, 6, true, true}, ChoiceCase{300, 70, true, false, true},
+                                         ChoiceCase{256, 3, false, false, true, 0.5},
+                                         ChoiceCase{5003, 6, true, true, false, 2}, ChoiceCase{5003, 64},
+                                         ChoiceCase{140001, 2, true}),
                          case_name);
 
 // Logits with NaN or infinities.

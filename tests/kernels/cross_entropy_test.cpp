@@ -49,27 +49,28 @@ Tensor losses(Context& context, const Stats& s, const Tensor& targets, const Ter
   return loss;
 }
 
-struct Case {
+struct CrossEntropyCase {
   int64_t rows, columns, valid;
   Terms terms;
-  friend void PrintTo(const Case& c, std::ostream* out) {
+  friend void PrintTo(const CrossEntropyCase& c, std::ostream* out) {
     *out << c.rows << "x" << c.columns << " valid " << c.valid << " smoothing " << c.terms.smoothing;
     if (c.terms.z_loss > 0) *out << " z loss " << c.terms.z_loss;
   }
 };
 
-struct Problem {
+struct CrossEntropyProblem {
   Tensor logits, targets;
 };
 
 // Row 1, if there is one, is ignored (target -1).
-Problem problem(Context& context, const Case& c, DType dtype) {
+CrossEntropyProblem problem(Context& context, const CrossEntropyCase& c, DType dtype) {
   std::vector<int32_t> targets;
   for (int64_t r = 0; r < c.rows; ++r) targets.push_back(r == 1 ? -1 : static_cast<int32_t>((r * 31 + 5) % c.valid));
   return {random(context, {c.rows, c.columns}, dtype, 9, 3), integers(context, targets)};
 }
 
-Tensor gradient(Context& context, const Case& c, const Problem& p, const Stats& s, const Tensor& dlogits) {
+Tensor gradient(Context& context, const CrossEntropyCase& c, const CrossEntropyProblem& p, const Stats& s,
+                const Tensor& dlogits) {
   cross_entropy_gradient(context, {.logits = p.logits,
                                    .targets = p.targets,
                                    .valid_columns = c.valid,
@@ -89,12 +90,12 @@ double total(const Tensor& t) {
   return sum;
 }
 
-class CrossEntropyOf : public testing::TestWithParam<Case> {};
+class CrossEntropyOf : public testing::TestWithParam<CrossEntropyCase> {};
 
 TEST_P(CrossEntropyOf, IsTheFormula) {
-  const Case c = GetParam();
+  const CrossEntropyCase c = GetParam();
   OperationContext context;
-  const Problem p = problem(context, c, DType::F64);
+  const CrossEntropyProblem p = problem(context, c, DType::F64);
   const Tensor loss = losses(context, stats(context, p.logits, p.targets, c.valid), p.targets, c.terms, c.valid);
   for (int64_t r = 0; r < c.rows; ++r) {
     const double* row = p.logits.data<double>() + r * c.columns;
@@ -112,9 +113,9 @@ TEST_P(CrossEntropyOf, IsTheFormula) {
 }
 
 TEST_P(CrossEntropyOf, GradientMatchesFiniteDifferences) {
-  const Case c = GetParam();
+  const CrossEntropyCase c = GetParam();
   OperationContext context;
-  const Problem p = problem(context, c, DType::F64);
+  const CrossEntropyProblem p = problem(context, c, DType::F64);
   const auto loss = [&] {
     return 0.5 * total(losses(context, stats(context, p.logits, p.targets, c.valid), p.targets, c.terms, c.valid));
   };
@@ -124,11 +125,11 @@ TEST_P(CrossEntropyOf, GradientMatchesFiniteDifferences) {
 }
 
 TEST_P(CrossEntropyOf, AgreesWithF64) {
-  const Case c = GetParam();
+  const CrossEntropyCase c = GetParam();
   for (const int threads : {1, 2}) {
     OperationContext context({}, threads);
-    const Problem p = problem(context, c, DType::F32);
-    const Problem q{copy_as(context, p.logits, DType::F64), p.targets};
+    const CrossEntropyProblem p = problem(context, c, DType::F32);
+    const CrossEntropyProblem q{copy_as(context, p.logits, DType::F64), p.targets};
     const Stats s = stats(context, p.logits, p.targets, c.valid), t = stats(context, q.logits, p.targets, c.valid);
     EXPECT_TRUE(close(losses(context, s, p.targets, c.terms, c.valid), losses(context, t, p.targets, c.terms, c.valid),
                       tolerance(DType::F32)));
@@ -143,10 +144,10 @@ TEST_P(CrossEntropyOf, AgreesWithF64) {
 
 // Two chunks, combined as ranks of a sharded vocabulary combine theirs, give the result of the whole vocabulary.
 TEST_P(CrossEntropyOf, ChunksCombine) {
-  const Case c = GetParam();
+  const CrossEntropyCase c = GetParam();
   if (c.valid < 2) return;  // one column cannot be cut in two
   OperationContext context;
-  const Problem p = problem(context, c, DType::F64);
+  const CrossEntropyProblem p = problem(context, c, DType::F64);
   const int64_t cut = c.valid / 2;
   const Tensor left = context.empty({c.rows, cut}, DType::F64),
                right = context.empty({c.rows, c.valid - cut}, DType::F64);
@@ -172,7 +173,7 @@ struct Whole {
 };
 
 // cross_entropy() on a copy of the logits; dlogits has `dtype`, and the logits' memory if that is their dtype.
-Whole whole(Context& context, const Case& c, const Problem& p, DType dtype) {
+Whole whole(Context& context, const CrossEntropyCase& c, const CrossEntropyProblem& p, DType dtype) {
   const Tensor logits = copy(context, p.logits);
   Whole w{context.empty({c.rows}, logits.dtype()), context.empty({c.rows}, logits.dtype()),
           dtype == logits.dtype() ? logits : context.empty(logits.shape(), dtype)};
@@ -189,8 +190,8 @@ Whole whole(Context& context, const Case& c, const Problem& p, DType dtype) {
 }
 
 // Compares cross_entropy() with the four operations, in `logits` and `dlogits`.
-void check_one_operation(Context& context, const Case& c, DType logits, DType dlogits) {
-  const Problem p = problem(context, c, logits), exact{copy_as(context, p.logits, DType::F64), p.targets};
+void check_one_operation(Context& context, const CrossEntropyCase& c, DType logits, DType dlogits) {
+  const CrossEntropyProblem p = problem(context, c, logits), exact{copy_as(context, p.logits, DType::F64), p.targets};
   const Whole w = whole(context, c, p, dlogits);
   const Stats s = stats(context, exact.logits, p.targets, c.valid);
   EXPECT_TRUE(close(w.loss, losses(context, s, p.targets, c.terms, c.valid), tolerance(logits)));
@@ -219,26 +220,28 @@ TEST_P(CrossEntropyOf, TheOneOperationIsTheFour) {
 }
 
 TEST_P(CrossEntropyOf, TheOneOperationsGradientMatchesFiniteDifferences) {
-  const Case c = GetParam();
+  const CrossEntropyCase c = GetParam();
   OperationContext context;
-  const Problem p = problem(context, c, DType::F64);
+  const CrossEntropyProblem p = problem(context, c, DType::F64);
   const Tensor d = whole(context, c, p, DType::F64).dlogits;
   EXPECT_TRUE(gradient_matches(p.logits, d, [&] { return 0.5 * total(whole(context, c, p, DType::F64).loss); }));
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, CrossEntropyOf,
-                         testing::Values(Case{1, 1, 1}, Case{7, 7, 7, {0.1}}, Case{5, 16, 13, {0.1}},
-                                         Case{129, 129, 129}, Case{3, 1000, 1000, {0.2}}, Case{3, 50304, 50257, {0.1}},
-                                         Case{2, 60001, 60000, {0.1}}, Case{2, 66000, 65999}, Case{1, 1, 1, {0, 0.5}},
-                                         Case{7, 7, 7, {0.1, 0.01}}, Case{129, 129, 129, {0, 0.2}},
-                                         Case{3, 50304, 50257, {0.1, 0.001}}, Case{2, 60001, 60000, {0, 0.1}}),
-                         [](const auto& info) { return printable(testing::PrintToString(info.param)); });
+INSTANTIATE_TEST_SUITE_P(
+    Cases, CrossEntropyOf,
+    testing::Values(CrossEntropyCase{1, 1, 1}, CrossEntropyCase{7, 7, 7, {0.1}}, CrossEntropyCase{5, 16, 13, {0.1}},
+                    CrossEntropyCase{129, 129, 129}, CrossEntropyCase{3, 1000, 1000, {0.2}},
+                    CrossEntropyCase{3, 50304, 50257, {0.1}}, CrossEntropyCase{2, 60001, 60000, {0.1}},
+                    CrossEntropyCase{2, 66000, 65999}, CrossEntropyCase{1, 1, 1, {0, 0.5}},
+                    CrossEntropyCase{7, 7, 7, {0.1, 0.01}}, CrossEntropyCase{129, 129, 129, {0, 0.2}},
+                    CrossEntropyCase{3, 50304, 50257, {0.1, 0.001}}, CrossEntropyCase{2, 60001, 60000, {0, 0.1}}),
+    [](const auto& info) { return printable(testing::PrintToString(info.param)); });
 
 // More rows than a device of 132 multiprocessors works on at once, 32 blocks on each; whole pieces, and others.
 TEST(CrossEntropyEdges, RowsWaitForABlockThatIsDone) {
   OperationContext context;
   for (const int64_t columns : {8, 7}) {
-    const Case c{132 * 32 + 100, columns, 7, {0.1}};
+    const CrossEntropyCase c{132 * 32 + 100, columns, 7, {0.1}};
     check_one_operation(context, c, DType::F32, DType::F32);
     check_one_operation(context, c, DType::F32, DType::BF16);
   }
@@ -246,8 +249,8 @@ TEST(CrossEntropyEdges, RowsWaitForABlockThatIsDone) {
 
 TEST(CrossEntropyEdges, PaddingColumnsGetNoGradientWhateverTheyHold) {
   OperationContext context;
-  const Case c{2, 5, 3, {0.1}};
-  Problem p = problem(context, c, DType::F32);
+  const CrossEntropyCase c{2, 5, 3, {0.1}};
+  CrossEntropyProblem p = problem(context, c, DType::F32);
   p.logits.data<float>()[3] = 1e30f, p.logits.data<float>()[4] = std::nanf("");
   const Tensor d = gradient(context, c, p, stats(context, p.logits, p.targets, 3), context.empty({2, 5}, DType::F32));
   EXPECT_EQ(d.data<float>()[3], 0);
@@ -265,8 +268,8 @@ TEST(CrossEntropyEdges, LargeLogitsAreExact) {
 // All logits are 30 + log 2, four of them: log Z is 30 + log 8, of which the maximum is the larger part.
 TEST(CrossEntropyEdges, TheZLossIsOfTheWholeLogZ) {
   OperationContext context;
-  const Problem p{constant(context, {1, 4}, DType::F32, 30 + std::log(2)), integers(context, {2})};
-  const Case c{1, 4, 4, {0, 0.125}};
+  const CrossEntropyProblem p{constant(context, {1, 4}, DType::F32, 30 + std::log(2)), integers(context, {2})};
+  const CrossEntropyCase c{1, 4, 4, {0, 0.125}};
   const double log_z = 30 + std::log(8), slope = 1 + 2 * 0.125 * log_z;
   const Stats s = stats(context, p.logits, p.targets, 4);
   const Tensor parts = gradient(context, c, p, s, context.empty({1, 4}, DType::F32));
@@ -301,10 +304,10 @@ TEST(CrossEntropyEdges, NonFiniteLogitsGiveANonFiniteLoss) {
 
 TEST(CrossEntropyEdges, TheOneOperationMindsPaddingIgnoredRowsAndWhatIsNotFinite) {
   OperationContext context;
-  const Case c{3, 37, 36, {0.1, 0.01}};
+  const CrossEntropyCase c{3, 37, 36, {0.1, 0.01}};
   const auto at = [](const Tensor& t, int64_t i) { return static_cast<double>(t.data<float>()[i]); };
   for (const DType dtype : {DType::F32, DType::BF16}) {
-    Problem p = problem(context, c, DType::F32);
+    CrossEntropyProblem p = problem(context, c, DType::F32);
     for (const int64_t row : {0, 1, 2}) p.logits.data<float>()[row * 37 + 36] = std::nanf("");  // padding
     p.logits.data<float>()[37 + 4] = std::nanf("");                                             // an ignored row
     const Whole w = whole(context, c, p, dtype);
@@ -318,7 +321,7 @@ TEST(CrossEntropyEdges, TheOneOperationMindsPaddingIgnoredRowsAndWhatIsNotFinite
   }
   for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
     for (const int column : {0, 20, 35}) {
-      const Problem p = problem(context, c, DType::F32);
+      const CrossEntropyProblem p = problem(context, c, DType::F32);
       p.logits.data<float>()[2 * 37 + column] = bad;
       const Whole w = whole(context, c, p, DType::F32);
       EXPECT_FALSE(std::isfinite(at(w.loss, 2))) << bad << " at " << column;
@@ -326,7 +329,7 @@ TEST(CrossEntropyEdges, TheOneOperationMindsPaddingIgnoredRowsAndWhatIsNotFinite
       EXPECT_TRUE(std::isfinite(at(w.loss, 0)));
     }
   }
-  const Problem p = problem(context, c, DType::F32);
+  const CrossEntropyProblem p = problem(context, c, DType::F32);
   p.targets.data<int32_t>()[2] = 36;  // beyond the vocabulary: no other row's memory is touched
   EXPECT_TRUE(std::isnan(at(whole(context, c, p, DType::F32).loss, 2)));
 }
@@ -385,7 +388,7 @@ TEST(CrossEntropyEdges, MisfitsAreNamed) {
   EXPECT_EQ(error_of([&] { cross_entropy_loss(context, loss); }), "cross_entropy_loss: smoothing 1 is outside [0, 1)");
   loss.smoothing = 0, loss.z_loss = -1;
   EXPECT_EQ(error_of([&] { cross_entropy_loss(context, loss); }), "cross_entropy_loss: z_loss -1 is below 0");
-  const Case none{2, 4, 4, {0, std::nan("")}};
+  const CrossEntropyCase none{2, 4, 4, {0, std::nan("")}};
   EXPECT_EQ(error_of([&] {
               gradient(context, none, {logits, targets}, {rows, rows, rows, rows}, logits);
             }),

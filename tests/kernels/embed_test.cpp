@@ -11,14 +11,14 @@ namespace {
 
 using namespace test;
 
-struct Case {
+struct EmbeddingCase {
   int64_t rows, width, vocabulary;
   bool positions = true;
   double dropout = 0;
   double scale = 1;
   int64_t first_token = 0;
   bool frequent = false;  // most rows have the same token
-  friend void PrintTo(const Case& c, std::ostream* out) {
+  friend void PrintTo(const EmbeddingCase& c, std::ostream* out) {
     *out << c.rows << "x" << c.width << " of " << c.vocabulary << (c.positions ? " positions" : "")
          << (c.dropout > 0 ? " dropout" : "") << (c.scale != 1 ? " scaled" : "") << " from " << c.first_token
          << (c.frequent ? " frequent" : "");
@@ -33,9 +33,9 @@ Tensor sorted_rows(Context& context, const Tensor& indices) {
   return integers(context, rows);
 }
 
-struct Problem {
+struct EmbeddingProblem {
   Context& context;
-  Case c;
+  EmbeddingCase c;
   DType dtype;
   StepState state;
   RowIds ids;
@@ -43,7 +43,7 @@ struct Problem {
   Tensor tokens, table, positions, x, dy;
   Dropout dropout;
 
-  Problem(Context& context, const Case& c, DType dtype) : context(context), c(c), dtype(dtype) {
+  EmbeddingProblem(Context& context, const EmbeddingCase& c, DType dtype) : context(context), c(c), dtype(dtype) {
     std::vector<int32_t> drawn;
     for (int64_t r = 0; r < c.rows; ++r) {
       drawn.push_back(static_cast<int32_t>(r * r % 23));  // repeats, gaps
@@ -59,8 +59,8 @@ struct Problem {
     state.dropout_key = 5;
     dropout = {.probability = c.dropout, .dropout_id = 8, .step = state, .rows = ids};
   }
-  Problem widened() const {
-    Problem p = *this;
+  EmbeddingProblem widened() const {
+    EmbeddingProblem p = *this;
     p.dtype = DType::F64;
     for (Tensor* t : {&p.table, &p.positions, &p.x, &p.dy}) {
       if (*t) *t = copy_as(context, *t, DType::F64);
@@ -69,7 +69,7 @@ struct Problem {
   }
 };
 
-struct Result {
+struct EmbeddingResult {
   Tensor y, dtable, dpositions;    // embed
   Tensor sum, dx, dpositions_too;  // add_positions
   std::vector<Tensor> gradients() const {
@@ -84,7 +84,7 @@ struct Result {
   }
 };
 
-void forward(const Problem& p, Result& r) {
+void forward(const EmbeddingProblem& p, EmbeddingResult& r) {
   r.y = p.context.empty(p.x.shape(), p.dtype), r.sum = p.context.empty(p.x.shape(), p.dtype);
   embed_forward(p.context, {.tokens = p.tokens,
                             .table = p.table,
@@ -102,7 +102,7 @@ void forward(const Problem& p, Result& r) {
                                     .y = r.sum});
 }
 
-void backward(const Problem& p, Result& r, Accumulate mode) {
+void backward(const EmbeddingProblem& p, EmbeddingResult& r, Accumulate mode) {
   const DType acc_dtype = accumulator_of(p.dtype);
   if (!r.dtable) {
     r.dtable = random(p.context, p.table.shape(), acc_dtype, 50), r.dx = random(p.context, p.x.shape(), p.dtype, 51);
@@ -130,26 +130,26 @@ void backward(const Problem& p, Result& r, Accumulate mode) {
                                      .dpositions = {r.dpositions_too, mode}});
 }
 
-Result run(const Problem& p) {
-  Result r;
+EmbeddingResult run(const EmbeddingProblem& p) {
+  EmbeddingResult r;
   forward(p, r);
   backward(p, r, Accumulate::Overwrite);
   return r;
 }
 
-class Embed : public testing::TestWithParam<Case> {};
+class Embed : public testing::TestWithParam<EmbeddingCase> {};
 
 TEST_P(Embed, GradientsMatchFiniteDifferences) {
   OperationContext context;
-  const Problem p(context, GetParam(), DType::F64);
-  const Result r = run(p);
+  const EmbeddingProblem p(context, GetParam(), DType::F64);
+  const EmbeddingResult r = run(p);
   const auto embed_loss = [&] {
-    Result f;
+    EmbeddingResult f;
     forward(p, f);
     return dot(f.y, p.dy);
   };
   const auto sum_loss = [&] {
-    Result f;
+    EmbeddingResult f;
     forward(p, f);
     return dot(f.sum, p.dy);
   };
@@ -165,7 +165,7 @@ TEST_P(Embed, AgreesWithF64) {
   for (const DType dtype : {DType::F32, DType::BF16}) {
     for (const int threads : {1, 3}) {
       OperationContext context({}, threads);
-      const Problem p(context, GetParam(), dtype);
+      const EmbeddingProblem p(context, GetParam(), dtype);
       const std::vector<Tensor> actual = run(p).all(), exact = run(p.widened()).all();
       for (size_t i = 0; i < actual.size(); ++i) {
         EXPECT_TRUE(close(actual[i], exact[i], tolerance(dtype))) << "tensor " << i << " " << name(dtype);
@@ -176,7 +176,7 @@ TEST_P(Embed, AgreesWithF64) {
 
 TEST_P(Embed, DoesNotDependOnThreads) {
   OperationContext first({}, 1), second({}, 4);
-  const Problem p(first, GetParam(), DType::F32), q(second, GetParam(), DType::F32);
+  const EmbeddingProblem p(first, GetParam(), DType::F32), q(second, GetParam(), DType::F32);
   const std::vector<Tensor> a = run(p).all(), b = run(q).all();
   for (size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(same_bits(a[i], b[i])) << "tensor " << i;
 }
@@ -184,9 +184,9 @@ TEST_P(Embed, DoesNotDependOnThreads) {
 TEST_P(Embed, AddingTwiceIsTwiceTheGradient) {
   for (const DType dtype : {DType::F32, DType::BF16, DType::F64}) {
     OperationContext context({}, 2);
-    const Problem p(context, GetParam(), dtype);
-    const Result once = run(p);
-    Result twice = run(p);
+    const EmbeddingProblem p(context, GetParam(), dtype);
+    const EmbeddingResult once = run(p);
+    EmbeddingResult twice = run(p);
     backward(p, twice, Accumulate::Add);
     const std::vector<Tensor> a = twice.gradients(), b = once.gradients();
     for (size_t i = 0; i < a.size(); ++i) {
@@ -200,15 +200,16 @@ TEST_P(Embed, AddingTwiceIsTwiceTheGradient) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, Embed,
-    testing::Values(Case{.rows = 1, .width = 1, .vocabulary = 23}, Case{.rows = 7, .width = 7, .vocabulary = 23},
-                    Case{.rows = 129, .width = 129, .vocabulary = 23},
-                    Case{.rows = 129, .width = 129, .vocabulary = 23, .positions = false},
-                    Case{.rows = 50, .width = 200, .vocabulary = 23, .dropout = 0.2, .scale = 3.5},
-                    Case{.rows = 50, .width = 33, .vocabulary = 23, .positions = false, .dropout = 0.5},
-                    Case{.rows = 60, .width = 16, .vocabulary = 10, .positions = false, .first_token = 8},
-                    Case{.rows = 600, .width = 40, .vocabulary = 23, .dropout = 0.2, .frequent = true},
-                    Case{.rows = 40, .width = 3601, .vocabulary = 23, .frequent = true},
-                    Case{.rows = 40, .width = 3616, .vocabulary = 23, .dropout = 0.1, .frequent = true}),
+    testing::Values(EmbeddingCase{.rows = 1, .width = 1, .vocabulary = 23},
+                    EmbeddingCase{.rows = 7, .width = 7, .vocabulary = 23},
+                    EmbeddingCase{.rows = 129, .width = 129, .vocabulary = 23},
+                    EmbeddingCase{.rows = 129, .width = 129, .vocabulary = 23, .positions = false},
+                    EmbeddingCase{.rows = 50, .width = 200, .vocabulary = 23, .dropout = 0.2, .scale = 3.5},
+                    EmbeddingCase{.rows = 50, .width = 33, .vocabulary = 23, .positions = false, .dropout = 0.5},
+                    EmbeddingCase{.rows = 60, .width = 16, .vocabulary = 10, .positions = false, .first_token = 8},
+                    EmbeddingCase{.rows = 600, .width = 40, .vocabulary = 23, .dropout = 0.2, .frequent = true},
+                    EmbeddingCase{.rows = 40, .width = 3601, .vocabulary = 23, .frequent = true},
+                    EmbeddingCase{.rows = 40, .width = 3616, .vocabulary = 23, .dropout = 0.1, .frequent = true}),
     [](const auto& i) { return printable(testing::PrintToString(i.param)); });
 
 TEST(EmbedValue, EqualsHandComputedRows) {

@@ -7,31 +7,31 @@ namespace {
 
 using namespace test;
 
-struct Case {
+struct GateCase {
   int64_t rows, columns;
   Activation activation = Activation::Silu;
   double dropout = 0;
-  friend void PrintTo(const Case& c, std::ostream* out) {
+  friend void PrintTo(const GateCase& c, std::ostream* out) {
     *out << c.rows << "x" << c.columns << " " << enum_name(c.activation) << (c.dropout > 0 ? " dropout" : "");
   }
 };
 
-struct Problem {
+struct GateProblem {
   Context& context;
-  Case c;
+  GateCase c;
   StepState state;
   Tensor pre, dy;
   Dropout dropout;
 
-  Problem(Context& context, const Case& c, DType dtype) : context(context), c(c) {
+  GateProblem(Context& context, const GateCase& c, DType dtype) : context(context), c(c) {
     pre = random(context, {c.rows, 2 * c.columns}, dtype, 1);
     dy = random(context, {c.rows, c.columns}, dtype, 2);
     state.dropout_key = 31;
     dropout = {.probability = c.dropout, .dropout_id = 4, .step = state, .rows = row_ids(context, c.rows)};
     dropout.first_channel = 24;  // a shard begins there
   }
-  Problem widened() const {
-    Problem p = *this;
+  GateProblem widened() const {
+    GateProblem p = *this;
     p.pre = copy_as(context, pre, DType::F64), p.dy = copy_as(context, dy, DType::F64);
     return p;
   }
@@ -47,11 +47,11 @@ struct Problem {
   Tensor backward() const { return backward(context.empty(pre.shape(), pre.dtype())); }
 };
 
-class Gate : public testing::TestWithParam<Case> {};
+class Gate : public testing::TestWithParam<GateCase> {};
 
 TEST_P(Gate, GradientMatchesFiniteDifferences) {
   OperationContext context;
-  const Problem p(context, GetParam(), DType::F64);
+  const GateProblem p(context, GetParam(), DType::F64);
   EXPECT_TRUE(gradient_matches(p.pre, p.backward(), [&] { return dot(p.forward(), p.dy); }));
 }
 
@@ -59,7 +59,7 @@ TEST_P(Gate, AgreesWithF64) {
   for (const DType dtype : {DType::F32, DType::BF16}) {
     for (const int threads : {1, 3}) {
       OperationContext context({}, threads);
-      const Problem p(context, GetParam(), dtype), exact = p.widened();
+      const GateProblem p(context, GetParam(), dtype), exact = p.widened();
       EXPECT_TRUE(close(p.forward(), exact.forward(), tolerance(dtype), 1)) << name(dtype);
       EXPECT_TRUE(close(p.backward(), exact.backward(), tolerance(dtype), 1)) << name(dtype);
     }
@@ -69,16 +69,17 @@ TEST_P(Gate, AgreesWithF64) {
 TEST_P(Gate, GradientsMayLieWhereTheFactorsLay) {
   for (const DType dtype : {DType::F32, DType::BF16, DType::F64}) {
     OperationContext context({}, 2);
-    const Problem p(context, GetParam(), dtype);
+    const GateProblem p(context, GetParam(), dtype);
     const Tensor apart = p.backward();
     EXPECT_TRUE(same_bits(p.backward(p.pre), apart)) << name(dtype);
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Gate,
-                         testing::Values(Case{1, 1}, Case{7, 33}, Case{5, 64, Activation::Gelu},
-                                         Case{3, 520, Activation::GeluTanh, 0.3}, Case{40, 24, Activation::Silu, 0.2},
-                                         Case{6, 9, Activation::None}, Case{129, 129, Activation::Relu}),
+                         testing::Values(GateCase{1, 1}, GateCase{7, 33}, GateCase{5, 64, Activation::Gelu},
+                                         GateCase{3, 520, Activation::GeluTanh, 0.3},
+                                         GateCase{40, 24, Activation::Silu, 0.2}, GateCase{6, 9, Activation::None},
+                                         GateCase{129, 129, Activation::Relu}),
                          [](const auto& i) { return printable(testing::PrintToString(i.param)); });
 
 // silu(1) = 0.7310585786300049, silu(-2) = -0.2384058440442351 (torch.nn.functional.silu)

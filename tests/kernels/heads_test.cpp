@@ -10,14 +10,14 @@ using namespace test;
 
 constexpr int64_t kPositions = 40;
 
-struct Case {
+struct HeadsCase {
   const char* name;
   HeadRow row;
   QkNorm norm = QkNorm::None;
   std::optional<RotaryForm> form = {};
   bool gamma = true;
   int64_t rows = 37;
-  friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+  friend void PrintTo(const HeadsCase& c, std::ostream* out) { *out << c.name; }
 };
 
 // cosines and sines of angles t / 100^(2 i / head_dim)
@@ -34,15 +34,15 @@ std::pair<Tensor, Tensor> tables(Context& context, int64_t head_dim, DType dtype
   return {copy_as(context, cosines, dtype), copy_as(context, sines, dtype)};
 }
 
-struct Problem {
+struct HeadsProblem {
   Context& context;
-  Case c;
+  HeadsCase c;
   DType dtype;
   Tensor x, dy;
   HeadNorm norm;
   Rotary rotary;
 
-  Problem(Context& context, const Case& c, DType dtype) : context(context), c(c), dtype(dtype) {
+  HeadsProblem(Context& context, const HeadsCase& c, DType dtype) : context(context), c(c), dtype(dtype) {
     const HeadRow& row = c.row;
     x = random(context, {c.rows, row.columns()}, dtype, 1);
     dy = random(context, x.shape(), dtype, 2);
@@ -61,8 +61,8 @@ struct Problem {
     rotary.row_positions = integers(context, positions);
     rotary.form = *c.form;
   }
-  Problem widened() const {
-    Problem p = *this;
+  HeadsProblem widened() const {
+    HeadsProblem p = *this;
     p.dtype = DType::F64;
     for (Tensor* t : {&p.x, &p.dy, &p.norm.query_gamma, &p.norm.key_gamma, &p.rotary.cosines, &p.rotary.sines}) {
       if (*t) *t = copy_as(context, *t, DType::F64);
@@ -92,7 +92,7 @@ struct Gradients {
   Tensor dx, dquery_gamma, dkey_gamma;
 };
 
-void backward(const Problem& p, Gradients& g, Accumulate mode = Accumulate::Overwrite) {
+void backward(const HeadsProblem& p, Gradients& g, Accumulate mode = Accumulate::Overwrite) {
   g.dx = copy(p.context, p.dy);
   HeadsBackward args{.d = g.dx, .row = p.c.row, .norm = p.norm_with_squares(), .rotary = p.rotary};
   if (p.norm.scope != QkNorm::None) args.x = p.x;
@@ -111,17 +111,17 @@ void backward(const Problem& p, Gradients& g, Accumulate mode = Accumulate::Over
   heads_backward(p.context, args);
 }
 
-Gradients backward(const Problem& p) {
+Gradients backward(const HeadsProblem& p) {
   Gradients g;
   backward(p, g);
   return g;
 }
 
-class Heads : public testing::TestWithParam<Case> {};
+class Heads : public testing::TestWithParam<HeadsCase> {};
 
 TEST_P(Heads, GradientsMatchFiniteDifferences) {
   OperationContext context;
-  const Problem p(context, GetParam(), DType::F64);
+  const HeadsProblem p(context, GetParam(), DType::F64);
   const Gradients g = backward(p);
   const auto loss = [&] { return dot(p.forward(), p.dy); };
   EXPECT_TRUE(gradient_matches(p.x, g.dx, loss));
@@ -136,7 +136,7 @@ TEST_P(Heads, GradientsMatchFiniteDifferences) {
 TEST_P(Heads, AgreesWithF64) {
   for (const DType dtype : {DType::F32, DType::BF16}) {
     OperationContext context({}, 2);
-    const Problem p(context, GetParam(), dtype), exact = p.widened();
+    const HeadsProblem p(context, GetParam(), dtype), exact = p.widened();
     EXPECT_TRUE(close(p.forward(), exact.forward(), tolerance(dtype))) << name(dtype);
     const Gradients a = backward(p), e = backward(exact);
     EXPECT_TRUE(close(a.dx, e.dx, tolerance(dtype))) << name(dtype);
@@ -151,7 +151,7 @@ TEST_P(Heads, AgreesWithF64) {
 
 TEST_P(Heads, DoesNotDependOnThreads) {
   OperationContext first({}, 1), second({}, 4);
-  const Problem p(first, GetParam(), DType::F32), q(second, GetParam(), DType::F32);
+  const HeadsProblem p(first, GetParam(), DType::F32), q(second, GetParam(), DType::F32);
   EXPECT_TRUE(same_bits(p.forward(), q.forward()));
   const Gradients a = backward(p), b = backward(q);
   EXPECT_TRUE(same_bits(a.dx, b.dx));
@@ -162,7 +162,7 @@ TEST_P(Heads, DoesNotDependOnThreads) {
 
 TEST_P(Heads, AddingTwiceIsTwiceTheGradient) {
   OperationContext context({}, 2);
-  const Problem p(context, GetParam(), DType::F32);
+  const HeadsProblem p(context, GetParam(), DType::F32);
   Gradients once = backward(p), twice = backward(p);
   backward(p, twice, Accumulate::Add);
   if (!once.dkey_gamma) return;
@@ -172,24 +172,24 @@ TEST_P(Heads, AddingTwiceIsTwiceTheGradient) {
 }
 
 // Packed QKV, Q rows and KV rows; heads that are whole vectors, and heads that are not.
-const Case kCases[] = {{"halves", {2, 3, 1, 1, 64}, QkNorm::None, RotaryForm::Halves},
-                       {"interleaved", {2, 1, 1, 1, 64}, QkNorm::None, RotaryForm::Interleaved},
-                       {"halves_80", {3, 1, 1, 1, 80}, QkNorm::None, RotaryForm::Halves},
-                       {"interleaved_small", {1, 2, 1, 1, 6}, QkNorm::None, RotaryForm::Interleaved},
-                       {"halves_small", {3, 1, 1, 1, 10}, QkNorm::None, RotaryForm::Halves},
-                       {"head_norm_halves", {2, 3, 1, 1, 64}, QkNorm::Head, RotaryForm::Halves},
-                       {"head_norm_interleaved_128", {2, 1, 1, 1, 128}, QkNorm::Head, RotaryForm::Interleaved},
-                       {"head_norm_odd", {2, 2, 1, 1, 5}, QkNorm::Head, {}},
-                       {"head_norm_without_gamma", {2, 1, 1, 1, 32}, QkNorm::Head, {}, false},
-                       {"head_norm_one_row", {2, 1, 1, 1, 64}, QkNorm::Head, RotaryForm::Halves, true, 1},
-                       {"head_norm_256", {1, 2, 1, 1, 256}, QkNorm::Head, RotaryForm::Halves, true, 70},
-                       {"head_norm_queries", {2, 3, 0, 0, 16}, QkNorm::Head, {}},
-                       {"head_norm_keys", {2, 0, 1, 1, 16}, QkNorm::Head, {}},
-                       {"width_norm_halves", {2, 3, 1, 1, 64}, QkNorm::Width, RotaryForm::Halves},
-                       {"width_norm_interleaved", {5, 1, 1, 1, 6}, QkNorm::Width, RotaryForm::Interleaved},
-                       {"width_norm_many_heads", {40, 1, 1, 1, 64}, QkNorm::Width, RotaryForm::Halves, true, 20},
-                       {"width_norm_queries", {2, 3, 0, 0, 16}, QkNorm::Width, {}},
-                       {"width_norm_keys", {2, 0, 1, 1, 16}, QkNorm::Width, {}}};
+const HeadsCase kCases[] = {{"halves", {2, 3, 1, 1, 64}, QkNorm::None, RotaryForm::Halves},
+                            {"interleaved", {2, 1, 1, 1, 64}, QkNorm::None, RotaryForm::Interleaved},
+                            {"halves_80", {3, 1, 1, 1, 80}, QkNorm::None, RotaryForm::Halves},
+                            {"interleaved_small", {1, 2, 1, 1, 6}, QkNorm::None, RotaryForm::Interleaved},
+                            {"halves_small", {3, 1, 1, 1, 10}, QkNorm::None, RotaryForm::Halves},
+                            {"head_norm_halves", {2, 3, 1, 1, 64}, QkNorm::Head, RotaryForm::Halves},
+                            {"head_norm_interleaved_128", {2, 1, 1, 1, 128}, QkNorm::Head, RotaryForm::Interleaved},
+                            {"head_norm_odd", {2, 2, 1, 1, 5}, QkNorm::Head, {}},
+                            {"head_norm_without_gamma", {2, 1, 1, 1, 32}, QkNorm::Head, {}, false},
+                            {"head_norm_one_row", {2, 1, 1, 1, 64}, QkNorm::Head, RotaryForm::Halves, true, 1},
+                            {"head_norm_256", {1, 2, 1, 1, 256}, QkNorm::Head, RotaryForm::Halves, true, 70},
+                            {"head_norm_queries", {2, 3, 0, 0, 16}, QkNorm::Head, {}},
+                            {"head_norm_keys", {2, 0, 1, 1, 16}, QkNorm::Head, {}},
+                            {"width_norm_halves", {2, 3, 1, 1, 64}, QkNorm::Width, RotaryForm::Halves},
+                            {"width_norm_interleaved", {5, 1, 1, 1, 6}, QkNorm::Width, RotaryForm::Interleaved},
+                            {"width_norm_many_heads", {40, 1, 1, 1, 64}, QkNorm::Width, RotaryForm::Halves, true, 20},
+                            {"width_norm_queries", {2, 3, 0, 0, 16}, QkNorm::Width, {}},
+                            {"width_norm_keys", {2, 0, 1, 1, 16}, QkNorm::Width, {}}};
 INSTANTIATE_TEST_SUITE_P(All, Heads, testing::ValuesIn(kCases),
                          [](const auto& i) { return std::string(i.param.name); });
 

@@ -10,12 +10,12 @@ namespace {
 
 using namespace test;
 
-struct Case {
+struct LinearCase {
   int64_t rows, in, out;
   Activation activation = Activation::None;
   bool bias = true;
   double dropout = 0;
-  friend void PrintTo(const Case& c, std::ostream* out) {
+  friend void PrintTo(const LinearCase& c, std::ostream* out) {
     *out << c.rows << "x" << c.in << "x" << c.out << " " << enum_name(c.activation) << (c.bias ? " bias" : "")
          << (c.dropout > 0 ? " dropout" : "");
   }
@@ -23,15 +23,15 @@ struct Case {
 
 // Inputs of one case in a dtype, all drawn in f64 from the same seeds and rounded: a product with an activation, and a
 // second one (weight2) that reads its output, whose backward leads through the activation.
-struct Problem {
+struct LinearProblem {
   Context& context;
-  Case c;
+  LinearCase c;
   DType dtype;
   StepState state;
   Tensor x, weight, bias, weight2, dz;
   Dropout dropout;
 
-  Problem(Context& context, const Case& c, DType dtype) : context(context), c(c), dtype(dtype) {
+  LinearProblem(Context& context, const LinearCase& c, DType dtype) : context(context), c(c), dtype(dtype) {
     const double scale = 1 / std::sqrt(static_cast<double>(c.in));
     x = random(context, {c.rows, c.in}, dtype, 1);
     weight = random(context, {c.out, c.in}, dtype, 2, scale);
@@ -42,8 +42,8 @@ struct Problem {
     dropout = {.probability = c.dropout, .dropout_id = 5, .step = state, .rows = row_ids(context, c.rows)};
   }
   // The same numbers, in f64.
-  Problem widened() const {
-    Problem p = *this;
+  LinearProblem widened() const {
+    LinearProblem p = *this;
     p.dtype = DType::F64;
     for (Tensor* t : {&p.x, &p.weight, &p.bias, &p.weight2, &p.dz}) {
       if (*t) *t = copy_as(context, *t, DType::F64);
@@ -53,12 +53,12 @@ struct Problem {
   static constexpr int64_t kOut2 = 6;
 };
 
-struct Result {
+struct LinearResult {
   Tensor y, pre, z, dpre, dx, dweight, dbias, dweight2;
 };
 
-Result forward(const Problem& p) {
-  Result r{.y = p.context.empty({p.c.rows, p.c.out}, p.dtype)};
+LinearResult forward(const LinearProblem& p) {
+  LinearResult r{.y = p.context.empty({p.c.rows, p.c.out}, p.dtype)};
   if (p.c.activation != Activation::None) r.pre = p.context.empty(r.y.shape(), p.dtype);
   linear_forward(p.context, {.x = p.x,
                              .weight = p.weight,
@@ -72,7 +72,7 @@ Result forward(const Problem& p) {
   return r;
 }
 
-LinearBackward second_backward(const Problem& p, const Result& r, Accumulate mode) {
+LinearBackward second_backward(const LinearProblem& p, const LinearResult& r, Accumulate mode) {
   return {.dy = p.dz,
           .x = r.y,
           .weight = p.weight2,
@@ -84,7 +84,7 @@ LinearBackward second_backward(const Problem& p, const Result& r, Accumulate mod
           .input_dbias = {r.dbias, mode}};
 }
 
-void backward(const Problem& p, Result& r, Accumulate mode = Accumulate::Overwrite) {
+void backward(const LinearProblem& p, LinearResult& r, Accumulate mode = Accumulate::Overwrite) {
   const DType acc_dtype = accumulator_of(p.dtype);
   if (!r.dx) {
     r.dpre = p.context.zeros(r.y.shape(), p.dtype);
@@ -98,13 +98,13 @@ void backward(const Problem& p, Result& r, Accumulate mode = Accumulate::Overwri
                   {.dy = r.dpre, .x = p.x, .weight = p.weight, .dx = {r.dx, mode}, .dweight = {r.dweight, mode}});
 }
 
-Result run(const Problem& p) {
-  Result r = forward(p);
+LinearResult run(const LinearProblem& p) {
+  LinearResult r = forward(p);
   backward(p, r);
   return r;
 }
 
-std::vector<std::pair<std::string, std::pair<Tensor, Tensor>>> outputs(const Result& a, const Result& b) {
+std::vector<std::pair<std::string, std::pair<Tensor, Tensor>>> outputs(const LinearResult& a, const LinearResult& b) {
   std::vector<std::pair<std::string, std::pair<Tensor, Tensor>>> all{{"y", {a.y, b.y}},
                                                                      {"dpre", {a.dpre, b.dpre}},
                                                                      {"dx", {a.dx, b.dx}},
@@ -115,12 +115,12 @@ std::vector<std::pair<std::string, std::pair<Tensor, Tensor>>> outputs(const Res
   return all;
 }
 
-class Linear : public testing::TestWithParam<Case> {};
+class Linear : public testing::TestWithParam<LinearCase> {};
 
 TEST_P(Linear, GradientsMatchFiniteDifferences) {
   OperationContext context;
-  const Problem p(context, GetParam(), DType::F64);
-  const Result r = run(p);
+  const LinearProblem p(context, GetParam(), DType::F64);
+  const LinearResult r = run(p);
   const auto loss = [&] { return dot(forward(p).z, p.dz); };
   EXPECT_TRUE(gradient_matches(p.x, r.dx, loss, 60)) << "dx";
   EXPECT_TRUE(gradient_matches(p.weight, r.dweight, loss, 60)) << "dweight";
@@ -136,8 +136,8 @@ TEST_P(Linear, AgreesWithF64) {
       for (const int threads : {1, 2}) {
         OperationContext context({}, threads);
         if (emulate) engine_of(context).emulate_bf16(true);
-        const Problem p(context, GetParam(), dtype);
-        const Result r = run(p), exact = run(p.widened());
+        const LinearProblem p(context, GetParam(), dtype);
+        const LinearResult r = run(p), exact = run(p.widened());
         for (const auto& [name, pair] : outputs(r, exact)) {
           EXPECT_TRUE(close(pair.first, pair.second, tolerance(dtype)))
               << name << " " << weft::name(dtype) << " threads " << threads << " emulate " << emulate;
@@ -150,7 +150,7 @@ TEST_P(Linear, AgreesWithF64) {
 TEST_P(Linear, IsRepeatable) {
   for (const int threads : {1, 2}) {
     OperationContext first({}, threads), second({}, threads);
-    const Problem p(first, GetParam(), DType::F32), q(second, GetParam(), DType::F32);
+    const LinearProblem p(first, GetParam(), DType::F32), q(second, GetParam(), DType::F32);
     for (const auto& [name, pair] : outputs(run(p), run(q))) EXPECT_TRUE(same_bits(pair.first, pair.second)) << name;
   }
 }
@@ -158,9 +158,9 @@ TEST_P(Linear, IsRepeatable) {
 TEST_P(Linear, AddingTwiceIsTwiceTheGradient) {
   for (const DType dtype : {DType::F32, DType::BF16, DType::F64}) {
     OperationContext context({}, 2);
-    const Problem p(context, GetParam(), dtype);
-    const Result once = run(p);
-    Result twice = forward(p);
+    const LinearProblem p(context, GetParam(), dtype);
+    const LinearResult once = run(p);
+    LinearResult twice = forward(p);
     backward(p, twice, Accumulate::Overwrite);
     backward(p, twice, Accumulate::Add);
     for (const auto& [name, pair] : outputs(twice, once)) {
@@ -176,7 +176,7 @@ TEST_P(Linear, AddingTwiceIsTwiceTheGradient) {
 TEST_P(Linear, GivesTheSameBitsWithoutPre) {
   for (const DType dtype : {DType::F32, DType::BF16, DType::F64}) {
     OperationContext context;
-    const Problem p(context, GetParam(), dtype);
+    const LinearProblem p(context, GetParam(), dtype);
     const Tensor y = context.empty({p.c.rows, p.c.out}, dtype);
     linear_forward(
         context,
@@ -188,7 +188,7 @@ TEST_P(Linear, GivesTheSameBitsWithoutPre) {
 TEST_P(Linear, ActivateIsWhatForwardDoesWithItsProduct) {
   for (const DType dtype : {DType::F32, DType::BF16, DType::F64}) {
     OperationContext context({}, 2);
-    const Problem p(context, GetParam(), dtype);
+    const LinearProblem p(context, GetParam(), dtype);
     const Tensor y = context.empty({p.c.rows, p.c.out}, dtype);
     linear_forward(context, {.x = p.x, .weight = p.weight, .bias = p.bias, .y = y});
     activate(context, {.pre = y, .activation = p.c.activation, .dropout = p.dropout, .y = y});
@@ -199,10 +199,10 @@ TEST_P(Linear, ActivateIsWhatForwardDoesWithItsProduct) {
 // The contribution of another reader of x goes through the producer's slope and mask as dy W does.
 TEST_P(Linear, AProducersGradientIncludesWhatDxHeld) {
   OperationContext context;
-  const Problem p(context, GetParam(), DType::F64);
-  Result whole = run(p), halves = forward(p);
+  const LinearProblem p(context, GetParam(), DType::F64);
+  LinearResult whole = run(p), halves = forward(p);
   backward(p, halves);
-  Problem half = p;
+  LinearProblem half = p;
   half.dz = copy(context, p.dz);
   add_scaled(context, copy(context, p.dz), -0.5, half.dz);
   matmul(context, {.a = half.dz, .b = p.weight2, .c = halves.dpre});
@@ -215,18 +215,21 @@ TEST_P(Linear, AProducersGradientIncludesWhatDxHeld) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Cases, Linear,
-    testing::Values(Case{1, 1, 1}, Case{7, 7, 7, Activation::Relu}, Case{129, 33, 17, Activation::Gelu},
-                    Case{17, 129, 7, Activation::GeluTanh}, Case{7, 17, 129, Activation::Gelu, false},
-                    Case{33, 24, 40, Activation::GeluTanh, true, 0.25}, Case{33, 24, 40, Activation::Relu, true, 0.5},
-                    Case{13, 8, 16, Activation::None, true, 0.1}, Case{129, 129, 129, Activation::None, false}),
-    [](const auto& info) { return printable(testing::PrintToString(info.param)); });
+INSTANTIATE_TEST_SUITE_P(Cases, Linear,
+                         testing::Values(LinearCase{1, 1, 1}, LinearCase{7, 7, 7, Activation::Relu},
+                                         LinearCase{129, 33, 17, Activation::Gelu},
+                                         LinearCase{17, 129, 7, Activation::GeluTanh},
+                                         LinearCase{7, 17, 129, Activation::Gelu, false},
+                                         LinearCase{33, 24, 40, Activation::GeluTanh, true, 0.25},
+                                         LinearCase{33, 24, 40, Activation::Relu, true, 0.5},
+                                         LinearCase{13, 8, 16, Activation::None, true, 0.1},
+                                         LinearCase{129, 129, 129, Activation::None, false}),
+                         [](const auto& info) { return printable(testing::PrintToString(info.param)); });
 
 TEST(LinearEdges, NoRowsGiveNoGradient) {
   OperationContext context;
-  const Problem p(context, {.rows = 0, .in = 3, .out = 2, .activation = Activation::Relu}, DType::F32);
-  Result r = forward(p);
+  const LinearProblem p(context, {.rows = 0, .in = 3, .out = 2, .activation = Activation::Relu}, DType::F32);
+  LinearResult r = forward(p);
   backward(p, r);
   EXPECT_EQ(values(r.dweight), std::vector<double>(6, 0.0));
   EXPECT_EQ(values(r.dbias), std::vector<double>(2, 0.0));
@@ -234,7 +237,7 @@ TEST(LinearEdges, NoRowsGiveNoGradient) {
 
 TEST(LinearEdges, DropoutKeepsScalesAndFollowsTheKey) {
   OperationContext context;
-  Problem p(context, {.rows = 64, .in = 1, .out = 64, .bias = false, .dropout = 0.25}, DType::F32);
+  LinearProblem p(context, {.rows = 64, .in = 1, .out = 64, .bias = false, .dropout = 0.25}, DType::F32);
   fill(context, p.x, 1), fill(context, p.weight, 1);
   const Tensor y = forward(p).y;
   int64_t dropped = 0;
@@ -252,8 +255,8 @@ TEST(LinearEdges, EveryNumberOfRowsAgreesWithF64) {
   for (const DType dtype : {DType::F32, DType::BF16}) {
     for (const int64_t rows : {1, 16, 64, 65, 128, 1000, 2048, 2050, 2112}) {
       OperationContext context({}, 2);
-      const Problem p(context, {.rows = rows, .in = 40, .out = 72}, dtype);
-      const Result r = run(p), exact = run(p.widened());
+      const LinearProblem p(context, {.rows = rows, .in = 40, .out = 72}, dtype);
+      const LinearResult r = run(p), exact = run(p.widened());
       for (const auto& [name, pair] : outputs(r, exact)) {
         EXPECT_TRUE(close(pair.first, pair.second, tolerance(dtype))) << name << " " << rows << weft::name(dtype);
       }
@@ -264,9 +267,9 @@ TEST(LinearEdges, EveryNumberOfRowsAgreesWithF64) {
 // In bf16 the activation and its dropout are rounded once: to the bf16 nearest to their exact value for `pre`.
 TEST(LinearEdges, ActivationAndDropoutRoundOnce) {
   OperationContext context;
-  const Problem p(context, {.rows = 65, .in = 40, .out = 300, .activation = Activation::Gelu, .dropout = 0.3},
-                  DType::BF16);
-  const Result r = forward(p);
+  const LinearProblem p(context, {.rows = 65, .in = 40, .out = 300, .activation = Activation::Gelu, .dropout = 0.3},
+                        DType::BF16);
+  const LinearResult r = forward(p);
   const std::vector<double> pre = values(r.pre), y = values(r.y);
   int64_t kept = 0;
   for (size_t i = 0; i < y.size(); ++i) {
@@ -283,11 +286,12 @@ TEST(LinearEdges, ActivationAndDropoutRoundOnce) {
 TEST(LinearEdges, TheGradientBeforeTheActivationRoundsOnce) {
   OperationContext context;
   const int64_t n = 40;
-  Problem p(context, {.rows = 65, .in = 40, .out = n, .activation = Activation::Gelu, .dropout = 0.3}, DType::BF16);
+  LinearProblem p(context, {.rows = 65, .in = 40, .out = n, .activation = Activation::Gelu, .dropout = 0.3},
+                  DType::BF16);
   p.weight2 = context.zeros({n, n}, DType::BF16);
   for (int64_t i = 0; i < n; ++i) p.weight2.data<BFloat16>()[i * n + i] = BFloat16(1.0f);
   p.dz = random(context, {65, n}, DType::BF16, 6);
-  const Result r = run(p);
+  const LinearResult r = run(p);
   const std::vector<double> pre = values(r.pre), d = values(r.dpre), dz = values(p.dz), sums = values(r.dbias);
   std::vector<double> column(static_cast<size_t>(n));
   for (size_t i = 0; i < d.size(); ++i) {
@@ -304,8 +308,8 @@ TEST(LinearEdges, TheGradientBeforeTheActivationRoundsOnce) {
 // Without activation, dropout or bias before it, dx is the gradient of x.
 TEST(LinearEdges, AnInputThatNoProductMadeHasAPlainGradient) {
   OperationContext context;
-  const Problem p(context, {.rows = 9, .in = 5, .out = 4}, DType::F64);
-  Result r = run(p);
+  const LinearProblem p(context, {.rows = 9, .in = 5, .out = 4}, DType::F64);
+  LinearResult r = run(p);
   const Tensor dx = context.empty(r.dpre.shape(), DType::F64);
   linear_backward(context, {.dy = p.dz, .x = r.y, .weight = p.weight2, .dx = {dx, Accumulate::Overwrite}});
   EXPECT_TRUE(same_bits(dx, r.dpre));
@@ -322,7 +326,7 @@ TEST(LinearEdges, APlainProductMayStayUnrounded) {
       for (const int64_t out : {7, 72}) {
         OperationContext context({}, 2);
         if (emulate) engine_of(context).emulate_bf16(true);
-        const Problem p(context, {.rows = rows, .in = 40, .out = out}, DType::BF16);
+        const LinearProblem p(context, {.rows = rows, .in = 40, .out = out}, DType::BF16);
         const Tensor exact = forward(p.widened()).y, y = context.empty(exact.shape(), DType::F32);
         for (const PackedWeight& packed : {PackedWeight(), pack_weight(context, p.weight)}) {
           fill(context, y, 0);
@@ -340,7 +344,7 @@ TEST(LinearEdges, APlainProductMayStayUnrounded) {
 
 TEST(LinearEdges, LeadingDimsOfTheWeightAreFlattened) {
   OperationContext context;
-  const Problem p(context, {.rows = 3, .in = 4, .out = 12}, DType::F32);
+  const LinearProblem p(context, {.rows = 3, .in = 4, .out = 12}, DType::F32);
   const Tensor y = context.empty({3, 12}, DType::F32);
   linear_forward(context, {.x = p.x, .weight = p.weight.view({2, 3, 2, 4}), .bias = p.bias.view({2, 6}), .y = y});
   EXPECT_TRUE(same_bits(y, forward(p).y));

@@ -33,9 +33,9 @@ constexpr Kind kKinds[] = {{DType::F32, WeightFormat::F32},  {DType::F32, Weight
 
 std::string name_of(const Kind& kind) { return fmt::format("{} rows, {}", name(kind.dtype), enum_name(kind.format)); }
 
-struct Problem {
+struct PackedLinearProblem {
   Tensor x, weight, bias;
-  Problem(Context& context, int64_t rows, int64_t in, int64_t out, DType dtype)
+  PackedLinearProblem(Context& context, int64_t rows, int64_t in, int64_t out, DType dtype)
       : x(spread(context, {rows, in}, dtype, 1)),
         weight(spread(context, {out, in}, dtype, 2)),
         bias(spread(context, {out}, dtype, 3)) {}
@@ -54,7 +54,7 @@ struct Problem {
 void expect_independent_rows(int64_t rows, int64_t in, int64_t out, const Kind& kind,
                              const std::vector<int64_t>& counts) {
   OperationContext one;
-  const Problem p(one, rows, in, out, kind.dtype);
+  const PackedLinearProblem p(one, rows, in, out, kind.dtype);
   const PackedWeight packed = pack_weight(one, p.weight, kind.format);
   const Tensor all = p.product(one, packed, 0, rows);
   for (const int threads : operations_on_cuda() ? std::vector{1} : std::vector{1, 2, 4}) {
@@ -106,7 +106,7 @@ TEST(PackedLinear, AgreesWithF64) {
   for (const Kind& kind : kKinds) {
     for (const auto& [rows, in, out] : {std::array<int64_t, 3>{1, 7, 3}, {11, 65, 130}, {20, 3072, 70}}) {
       OperationContext context({}, 2);
-      const Problem p(context, rows, in, out, kind.dtype);
+      const PackedLinearProblem p(context, rows, in, out, kind.dtype);
       const Tensor y = p.product(context, pack_weight(context, p.weight, kind.format), 0, rows);
       const bool rounded = kind.format == WeightFormat::Bf16;
       const std::vector<double> x = values(p.x), bias = values(p.bias), found = values(y);
@@ -133,7 +133,7 @@ TEST(PackedLinear, AgreesWithF64) {
 // Whole numbers up to 127 are exact in every format, and an output of zeros stays zero.
 TEST(PackedLinear, SmallWholeNumbersAreExact) {
   OperationContext context;
-  Problem p(context, 6, 40, 70, DType::F32);
+  PackedLinearProblem p(context, 6, 40, 70, DType::F32);
   for (int64_t o = 0; o < 70; ++o) {
     for (int64_t i = 0; i < 40; ++i) {
       p.weight.data<float>()[o * 40 + i] = o == 9 ? 0 : static_cast<float>((o * 31 + i * 7) % 255 - 127);
@@ -154,7 +154,7 @@ TEST(PackedLinear, NonFiniteValuesStayInTheirRow) {
     for (const float bad : {std::numeric_limits<float>::infinity(), std::nanf("")}) {
       for (const int64_t column : {3, 5, 19}) {  // of the first 16 bytes of a row, of the next, and of the last ones
         OperationContext context;
-        const Problem p(context, 8, 20, 70, DType::F32);
+        const PackedLinearProblem p(context, 8, 20, 70, DType::F32);
         p.weight.data<float>()[66 * 20 + column] = bad;
         p.x.data<float>()[2 * 20 + 1] = std::nanf("");
         const Tensor y = p.product(context, pack_weight(context, p.weight, format), 0, 8);
@@ -171,7 +171,7 @@ TEST(PackedLinear, ActivatesWhatItWouldHaveWritten) {
   for (const DType dtype : {DType::F32, DType::BF16, DType::F64}) {
     for (const Activation activation : {Activation::Relu, Activation::Gelu, Activation::GeluTanh}) {
       OperationContext context;
-      Problem p(context, 9, 24, 130, dtype);
+      PackedLinearProblem p(context, 9, 24, 130, dtype);
       const PackedWeight packed = pack_weight(context, p.weight);
       const Tensor plain = p.product(context, packed, 0, 9), activated = p.product(context, packed, 0, 9, activation);
       const Tensor ones = context.zeros({130, 130}, dtype), expected = context.empty({9, 130}, dtype);
@@ -187,7 +187,7 @@ TEST(PackedLinear, ActivatesWhatItWouldHaveWritten) {
 
 TEST(PackedLinear, APackIsACopyThatOutlivesItsContext) {
   OperationContext context;
-  const Problem p(context, 5, 33, 65, DType::F32);
+  const PackedLinearProblem p(context, 5, 33, 65, DType::F32);
   const Tensor expected = p.product(context, pack_weight(context, p.weight), 0, 5);
   PackedWeight packed;
   {
@@ -212,7 +212,7 @@ TEST(HostOnly, TheDryDevicePlansWhatADeviceTakes) {
 
 TEST(PackedLinear, MisfitsAreNamed) {
   OperationContext context;
-  const Problem p(context, 3, 4, 5, DType::F32);
+  const PackedLinearProblem p(context, 3, 4, 5, DType::F32);
   const Tensor y = context.empty({3, 5}, DType::F32);
   const PackedWeight other = pack_weight(context, context.zeros({5, 6}, DType::F32));
   EXPECT_EQ(error_of([&] { linear_forward(context, {.x = p.x, .weight = p.weight, .packed = other, .y = y}); }),

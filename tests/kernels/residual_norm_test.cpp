@@ -8,12 +8,12 @@ namespace {
 
 using namespace test;
 
-struct Case {
+struct NormCase {
   int64_t rows, width;
   bool residual = true, bias = true, norm = true, beta = true;
   double dropout = 0;
   NormKind kind = NormKind::Layer;
-  friend void PrintTo(const Case& c, std::ostream* out) {
+  friend void PrintTo(const NormCase& c, std::ostream* out) {
     const char* norm = c.kind == NormKind::Layer ? " norm" : " rms";
     *out << c.rows << "x" << c.width << (c.residual ? " residual" : "") << (c.bias ? " bias" : "")
          << (c.norm ? norm : "") << (c.norm && c.beta ? " beta" : "") << (c.dropout > 0 ? " dropout" : "");
@@ -21,15 +21,15 @@ struct Case {
   bool plain() const { return !residual && !bias && dropout == 0; }
 };
 
-struct Problem {
+struct NormProblem {
   Context& context;
-  Case c;
+  NormCase c;
   DType dtype;
   StepState state;
   Tensor x, bias, residual, gamma, beta, dsum, dnormed;
   Dropout dropout;
 
-  Problem(Context& context, const Case& c, DType dtype) : context(context), c(c), dtype(dtype) {
+  NormProblem(Context& context, const NormCase& c, DType dtype) : context(context), c(c), dtype(dtype) {
     const Shape shape{c.rows, c.width};
     x = random(context, shape, dtype, 1);
     if (c.bias) bias = random(context, {c.width}, dtype, 2);
@@ -41,8 +41,8 @@ struct Problem {
     state.dropout_key = 99;
     dropout = {.probability = c.dropout, .dropout_id = 6, .step = state, .rows = row_ids(context, c.rows)};
   }
-  Problem widened() const {
-    Problem p = *this;
+  NormProblem widened() const {
+    NormProblem p = *this;
     p.dtype = DType::F64;
     for (Tensor* t : {&p.x, &p.bias, &p.residual, &p.gamma, &p.beta, &p.dsum, &p.dnormed}) {
       if (*t) *t = copy_as(context, *t, DType::F64);
@@ -51,7 +51,7 @@ struct Problem {
   }
 };
 
-struct Result {
+struct NormResult {
   Tensor sum, normed, mean, rstd, dx, dresidual, dbias, dgamma, dbeta;
   std::vector<std::pair<std::string, Tensor>> named() const {
     std::vector<std::pair<std::string, Tensor>> all;
@@ -71,9 +71,9 @@ struct Result {
   }
 };
 
-Result forward(const Problem& p) {
+NormResult forward(const NormProblem& p) {
   const DType acc_dtype = accumulator_of(p.dtype);
-  Result r;
+  NormResult r;
   if (!p.c.plain()) r.sum = p.context.empty(p.x.shape(), p.dtype);
   if (p.c.norm) {
     r.normed = p.context.empty(p.x.shape(), p.dtype);
@@ -95,7 +95,7 @@ Result forward(const Problem& p) {
   return r;
 }
 
-ResidualNormBackward backward_args(const Problem& p, const Result& r, Accumulate mode) {
+ResidualNormBackward backward_args(const NormProblem& p, const NormResult& r, Accumulate mode) {
   return {.dsum = p.dsum,
           .dnormed = p.dnormed,
           .sum = r.sum ? r.sum : p.x,
@@ -111,7 +111,7 @@ ResidualNormBackward backward_args(const Problem& p, const Result& r, Accumulate
           .dbeta = {r.dbeta, mode}};
 }
 
-void backward(const Problem& p, Result& r, Accumulate mode = Accumulate::Overwrite) {
+void backward(const NormProblem& p, NormResult& r, Accumulate mode = Accumulate::Overwrite) {
   const DType acc_dtype = accumulator_of(p.dtype);
   if (!r.dx) {
     r.dx = random(p.context, p.x.shape(), p.dtype, 50);
@@ -123,20 +123,20 @@ void backward(const Problem& p, Result& r, Accumulate mode = Accumulate::Overwri
   residual_norm_backward(p.context, backward_args(p, r, mode));
 }
 
-Result run(const Problem& p) {
-  Result r = forward(p);
+NormResult run(const NormProblem& p) {
+  NormResult r = forward(p);
   backward(p, r);
   return r;
 }
 
-class ResidualNorm : public testing::TestWithParam<Case> {};
+class ResidualNorm : public testing::TestWithParam<NormCase> {};
 
 TEST_P(ResidualNorm, GradientsMatchFiniteDifferences) {
   OperationContext context;
-  const Problem p(context, GetParam(), DType::F64);
-  const Result r = run(p);
+  const NormProblem p(context, GetParam(), DType::F64);
+  const NormResult r = run(p);
   const auto loss = [&] {
-    const Result f = forward(p);
+    const NormResult f = forward(p);
     return (p.dsum ? dot(f.sum, p.dsum) : 0) + (p.dnormed ? dot(f.normed, p.dnormed) : 0);
   };
   EXPECT_TRUE(gradient_matches(p.x, r.dx, loss, 40)) << "dx";
@@ -158,7 +158,7 @@ TEST_P(ResidualNorm, AgreesWithF64) {
   for (const DType dtype : {DType::F32, DType::BF16}) {
     for (const int threads : {1, 3}) {
       OperationContext context({}, threads);
-      const Problem p(context, GetParam(), dtype);
+      const NormProblem p(context, GetParam(), dtype);
       const auto actual = run(p).named(), exact = run(p.widened()).named();
       for (size_t i = 0; i < actual.size(); ++i) {
         // A width of 1 has variance 0: rstd is large, and every gradient through the norm cancels to 0.
@@ -174,9 +174,9 @@ TEST_P(ResidualNorm, AgreesWithF64) {
 TEST_P(ResidualNorm, TakesAnUnroundedSum) {
   if (GetParam().plain()) return;  // a plain norm's x is what backward reads
   OperationContext context({}, 2);
-  Problem p(context, GetParam(), DType::BF16);
+  NormProblem p(context, GetParam(), DType::BF16);
   p.x = random(context, p.x.shape(), DType::F32, 1);
-  const Result r = run(p), exact = run(p.widened());
+  const NormResult r = run(p), exact = run(p.widened());
   const auto a = r.named(), e = exact.named();
   const double floor = GetParam().width == 1 ? 100 : 1;
   for (size_t i = 0; i < a.size(); ++i) {
@@ -192,7 +192,7 @@ TEST_P(ResidualNorm, TakesAnUnroundedSum) {
 
 TEST_P(ResidualNorm, DoesNotDependOnThreads) {
   OperationContext first({}, 1), second({}, 4);
-  const Problem p(first, GetParam(), DType::F32), q(second, GetParam(), DType::F32);
+  const NormProblem p(first, GetParam(), DType::F32), q(second, GetParam(), DType::F32);
   const auto a = run(p).named(), b = run(q).named();
   for (size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(same_bits(a[i].second, b[i].second)) << a[i].first;
 }
@@ -200,9 +200,9 @@ TEST_P(ResidualNorm, DoesNotDependOnThreads) {
 TEST_P(ResidualNorm, AddingTwiceIsTwiceTheGradient) {
   for (const DType dtype : {DType::F32, DType::BF16, DType::F64}) {
     OperationContext context({}, 2);
-    const Problem p(context, GetParam(), dtype);
-    const Result once = run(p);
-    Result twice = forward(p);
+    const NormProblem p(context, GetParam(), dtype);
+    const NormResult once = run(p);
+    NormResult twice = forward(p);
     backward(p, twice, Accumulate::Overwrite);
     backward(p, twice, Accumulate::Add);
     const auto a = twice.named(), b = once.named();
@@ -215,8 +215,8 @@ TEST_P(ResidualNorm, AddingTwiceIsTwiceTheGradient) {
   }
 }
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
+std::vector<NormCase> cases() {
+  std::vector<NormCase> all;
   for (const auto& [rows, width] :
        {std::pair<int64_t, int64_t>{1, 1}, {7, 7}, {129, 129}, {40, 64}, {5, 768}, {20, 3601}, {33, 3616}}) {
     all.push_back({.rows = rows, .width = width});
@@ -225,7 +225,7 @@ std::vector<Case> cases() {
     all.push_back({.rows = rows, .width = width, .residual = false, .bias = false, .kind = NormKind::Rms});
   }
   for (int bits = 0; bits < 32; ++bits) {
-    const Case c{9, 33, (bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0, bits & 16 ? 0.2 : 0};
+    const NormCase c{9, 33, (bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0, bits & 16 ? 0.2 : 0};
     if (c.norm || (!c.plain() && !c.beta)) all.push_back(c);
   }
   return all;
@@ -284,9 +284,9 @@ TEST(ResidualNormValue, TwoPassesSurviveALargeMean) {
 
 TEST(ResidualNormValue, ResidualGradientMayLieWhereTheSumsGradientLies) {
   OperationContext context;
-  const Problem p(context, {.rows = 129, .width = 33, .dropout = 0.1}, DType::F32);
-  const Result apart = run(p);
-  Result r = forward(p);
+  const NormProblem p(context, {.rows = 129, .width = 33, .dropout = 0.1}, DType::F32);
+  const NormResult apart = run(p);
+  NormResult r = forward(p);
   r.dx = context.empty(p.x.shape(), DType::F32);
   r.dresidual = copy(context, p.dsum);
   ResidualNormBackward args = backward_args(p, r, Accumulate::Overwrite);
@@ -298,9 +298,9 @@ TEST(ResidualNormValue, ResidualGradientMayLieWhereTheSumsGradientLies) {
 
 TEST(ResidualNormValue, NotANumberIsSeen) {
   OperationContext context;
-  const Problem p(context, {4, 33}, DType::F32);
+  const NormProblem p(context, {4, 33}, DType::F32);
   p.x.data<float>()[40] = std::numeric_limits<float>::quiet_NaN();
-  const Result r = run(p);
+  const NormResult r = run(p);
   EXPECT_FALSE(std::isnan(values(r.normed)[0]));
   EXPECT_TRUE(std::isnan(values(r.normed)[33]));
   EXPECT_TRUE(std::isnan(values(r.dgamma)[0]));

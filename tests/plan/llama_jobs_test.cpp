@@ -3,15 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "plan/step_plan.h"
-#include "tests/support/source_dir.h"
+#include "tests/plan/unprepared_job.h"
 
 namespace weft {
 namespace {
 
-JobConfig unprepared(const std::string& name, std::vector<std::string> overrides = {}) {
-  overrides.emplace_back("data.directory=no-such-directory");
-  return load_job((test::source_dir() / "configs" / (name + ".yaml")).string(), overrides);
-}
+using test::unprepared_job;
 
 // With width w, heads of d features and hidden features f, a block has matrices for queries and the output (2 w h d),
 // for keys and values (2 w k d), three of a gated feed-forward layer (3 w f), and two gains w. After them come the last
@@ -31,12 +28,12 @@ struct Llama {
 
 // Those of 1B and 8B are the numbers of elements in the files that Meta published.
 TEST(LlamaJobs, ParametersAreThoseOfThePublishedModels) {
-  const Llama llamas[] = {{"llama/124m", 50257, 123'551'232, {.dp = 8}},
-                          {"llama/350m", 50257, 359'794'688, {.dp = 8}},
-                          {"llama/1b", 128256, 1'235'814'400, {.dp = 8}},
-                          {"llama/8b", 128256, 8'030'261'248, {.dp = 8, .tp = 8}}};
+  const Llama llamas[] = {{"llama/124m.yaml", 50257, 123'551'232, {.dp = 8}},
+                          {"llama/350m.yaml", 50257, 359'794'688, {.dp = 8}},
+                          {"llama/1b.yaml", 128256, 1'235'814'400, {.dp = 8}},
+                          {"llama/8b.yaml", 128256, 8'030'261'248, {.dp = 8, .tp = 8}}};
   for (const Llama& llama : llamas) {
-    const JobConfig job = unprepared(llama.job, {fmt::format("parallel.tp={}", llama.layout.tp)});
+    const JobConfig job = unprepared_job(llama.job, {fmt::format("parallel.tp={}", llama.layout.tp)});
     const StepPlan plan = plan_step(job, llama.layout);
     EXPECT_EQ(plan.parameters, llama.parameters) << llama.job;
     EXPECT_EQ(plan.parameters, llama_parameters(job.model, llama.vocabulary)) << llama.job;
@@ -51,13 +48,13 @@ TEST(LlamaJobs, ParametersAreThoseOfThePublishedModels) {
 }
 
 TEST(LlamaJobs, HiddenFeaturesFollowFromTheWidthWhereTheyAreNotStated) {
-  EXPECT_EQ(unprepared("llama/124m").model.derived_ffn(), 2048);
-  EXPECT_EQ(unprepared("llama/350m").model.derived_ffn(), 2816);
+  EXPECT_EQ(unprepared_job("llama/124m.yaml").model.derived_ffn(), 2048);
+  EXPECT_EQ(unprepared_job("llama/350m.yaml").model.derived_ffn(), 2816);
 }
 
 // The rate of table 3 in Dubey et al. 2024, after 8,000 steps, down to a hundredth of it.
 TEST(LlamaJobs, TheScheduleIsThatOfThePaper) {
-  const JobConfig job = unprepared("llama/8b");
+  const JobConfig job = unprepared_job("llama/8b.yaml");
   const int64_t steps = job.train.max_steps;
   EXPECT_NEAR(static_cast<double>(steps * job.batch.tokens), 15e12, 1e7);
   EXPECT_EQ(learning_rate(job.schedule, 8000, steps), 3e-4);
@@ -70,7 +67,7 @@ TEST(LlamaJobs, TheScheduleIsThatOfThePaper) {
 
 // Eight key/value heads are divided among at most eight ranks.
 TEST(LlamaJobs, KeyHeadsLimitTheShards) {
-  const JobConfig job = unprepared("llama/8b");
+  const JobConfig job = unprepared_job("llama/8b.yaml");
   for (const MeshLayout& layout : possible_layouts(job, 16)) EXPECT_LE(layout.tp, 8);
 }
 
@@ -81,13 +78,13 @@ TEST(LlamaJobs, TodaysFormsAreAboutAsLargeAsTheOlder) {
     int64_t parameters, before;
   };
   const Pair pairs[] = {
-      {"llama/124m", "gpt/gpt2-124m", 123'551'232, 124'439'808},
-      {"llama/350m", "gpt/gpt2-355m", 359'794'688, 354'823'168},
+      {"llama/124m.yaml", "gpt/gpt2-124m.yaml", 123'551'232, 124'439'808},
+      {"llama/350m.yaml", "gpt/gpt2-355m.yaml", 359'794'688, 354'823'168},
       {"translation/transformer-modern", "translation/transformer-base", 63'199'488, 63'082'496},
       {"translation/multi30k-en-de-modern", "translation/multi30k-en-de-tiny", 2'643'712, 2'638'080},
   };
   for (const Pair& pair : pairs) {
-    const StepPlan plan = plan_step(unprepared(pair.job), {}), older = plan_step(unprepared(pair.older), {});
+    const StepPlan plan = plan_step(unprepared_job(pair.job), {}), older = plan_step(unprepared_job(pair.older), {});
     EXPECT_EQ(plan.parameters, pair.parameters) << pair.job;
     EXPECT_EQ(older.parameters, pair.before) << pair.older;
     EXPECT_NEAR(static_cast<double>(plan.parameters) / static_cast<double>(older.parameters), 1, 0.015) << pair.job;

@@ -5,14 +5,12 @@
 #include <cmath>
 
 #include "plan/step_plan.h"
-#include "tests/support/source_dir.h"
+#include "tests/plan/unprepared_job.h"
 
 namespace weft {
 namespace {
 
-JobConfig unprepared(const std::string& name) {
-  return load_job((test::source_dir() / "configs" / name).string(), {"data.directory=no-such-directory"});
-}
+using test::unprepared_job;
 
 // With width w and hidden features f, attention has four matrices w x w and their biases, the feed-forward layer two
 // matrices w x f and biases f and w, a norm two vectors w. A block of the encoder has one attention and two norms, one
@@ -36,7 +34,7 @@ struct Paper {
 TEST(PaperJobs, TransformersHaveTheParametersOfTheirTable) {
   const Paper papers[] = {{"transformer-base", 63'082'496, 65e6, 0.03}, {"transformer-big", 214'245'376, 213e6, 0.01}};
   for (const Paper& paper : papers) {
-    const JobConfig job = unprepared(fmt::format("translation/{}.yaml", paper.job));
+    const JobConfig job = unprepared_job(fmt::format("translation/{}.yaml", paper.job));
     const StepPlan plan = plan_step(job, {.dp = 8});
     EXPECT_EQ(plan.parameters, paper.parameters) << paper.job;
     EXPECT_EQ(plan.parameters, transformer_parameters(job.model, 37000)) << paper.job;
@@ -49,7 +47,7 @@ TEST(PaperJobs, TransformersHaveTheParametersOfTheirTable) {
 // lrate = width^-0.5 min(step^-0.5, step warmup^-1.5), equation 3.
 TEST(PaperJobs, TransformersHaveTheScheduleAndOptimizerOfThePaper) {
   for (const auto& [name, steps] : {std::pair("transformer-base", 100'000), std::pair("transformer-big", 300'000)}) {
-    const JobConfig job = unprepared(fmt::format("translation/{}.yaml", name));
+    const JobConfig job = unprepared_job(fmt::format("translation/{}.yaml", name));
     EXPECT_EQ(job.train.max_steps, steps);
     for (const double step : {1000.0, 4000.0, 50'000.0, 100'000.0}) {
       const double rate = std::pow(job.model.width, -0.5) * std::min(std::pow(step, -0.5), step * std::pow(4000, -1.5));
@@ -75,7 +73,7 @@ TEST(PaperJobs, TransformersGrowWithTheCorpus) {
   JobConfig smaller;
   smaller.model.dropout.residual = 1;
   for (const auto& [name, parameters] : jobs) {
-    const JobConfig job = unprepared(fmt::format("translation/{}.yaml", name));
+    const JobConfig job = unprepared_job(fmt::format("translation/{}.yaml", name));
     const StepPlan plan = plan_step(job, {.dp = 8});
     EXPECT_EQ(plan.parameters, parameters) << name;
     EXPECT_EQ(plan.parameters, transformer_parameters(job.model, job.tokenizer.vocabulary)) << name;
@@ -91,7 +89,7 @@ TEST(PaperJobs, Gpt2HasItsFourSizes) {
   const std::pair<const char*, int64_t> sizes[] = {
       {"124m", 124'439'808}, {"355m", 354'823'168}, {"774m", 774'030'080}, {"1558m", 1'557'611'200}};
   for (const auto& [size, parameters] : sizes) {
-    const JobConfig job = unprepared(fmt::format("gpt/gpt2-{}.yaml", size));
+    const JobConfig job = unprepared_job(fmt::format("gpt/gpt2-{}.yaml", size));
     const StepPlan plan = plan_step(job, {.dp = 8});
     EXPECT_EQ(plan.parameters, parameters) << size;
     EXPECT_EQ(plan.target_tokens, job.batch.tokens) << size;
@@ -102,7 +100,7 @@ TEST(PaperJobs, Gpt2HasItsFourSizes) {
 // The rate stays at its top until the last fifth of the run, and ends at zero.
 TEST(PaperJobs, Gpt2CoolsDownOverTheLastFifth) {
   for (const char* size : {"124m", "355m", "774m", "1558m"}) {
-    const JobConfig job = unprepared(fmt::format("gpt/gpt2-{}.yaml", size));
+    const JobConfig job = unprepared_job(fmt::format("gpt/gpt2-{}.yaml", size));
     const int64_t steps = job.train.max_steps;
     const auto rate = [&job, steps](int64_t step) { return learning_rate(job.schedule, step, steps); };
     EXPECT_EQ(job.schedule.kind, ScheduleKind::WarmupStableDecay) << size;

@@ -12,18 +12,18 @@ namespace weft {
 namespace {
 
 // 25 TFLOP/s for each of 4 multiprocessors.
-const DeviceSpec kDevice{.memory_gbps = 1000,
-                         .bf16_teraflops = 200,
-                         .fp32_teraflops = 10,
-                         .multiprocessors = 4,
-                         .product_share = 0.5,
-                         .own_attention_teraflops = 50,
-                         .library_attention_teraflops = 80};
+const DeviceSpec kFourProcessors{.memory_gbps = 1000,
+                                 .bf16_teraflops = 200,
+                                 .fp32_teraflops = 10,
+                                 .multiprocessors = 4,
+                                 .product_share = 0.5,
+                                 .own_attention_teraflops = 50,
+                                 .library_attention_teraflops = 80};
 const Reach kReach{.tile_start = 100, .memory = 1, .fp32_attention = 0.5};
 
 double seconds(const OperationPart& part, AttentionChoice attention = AttentionChoice::Auto,
                Precision precision = Precision::Bf16) {
-  return PartTimes(kDevice, kReach, precision, attention).seconds(part);
+  return PartTimes(kFourProcessors, kReach, precision, attention).seconds(part);
 }
 double product(int64_t m, int64_t n, int64_t k, double bytes = 0) {
   return seconds({.kind = OperationKind::Product, .m = m, .n = n, .k = k, .bytes = bytes});
@@ -97,7 +97,7 @@ TEST(PartTimes, ALibraryAttendsToWindowsInBf16) {
   const OperationPart windows = attention(256, true, true), pairs = attention(256, true, true, false);
   EXPECT_DOUBLE_EQ(seconds(pairs, library), seconds(windows, own));
   EXPECT_DOUBLE_EQ(seconds(windows, automatic), seconds(windows, own));
-  DeviceSpec hopper = kDevice;
+  DeviceSpec hopper = kFourProcessors;
   hopper.library_attends = true;
   EXPECT_DOUBLE_EQ(PartTimes(hopper, kReach, Precision::Bf16, automatic).seconds(windows), seconds(windows, library));
   EXPECT_DOUBLE_EQ(seconds(windows, library, Precision::Fp32), seconds(windows, own) * 50 / 5);

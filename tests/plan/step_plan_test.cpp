@@ -9,6 +9,7 @@
 #include "bench/synthetic_data.h"
 #include "kernels/device/devices.h"
 #include "tests/data/dataset/fixture.h"
+#include "tests/plan/unprepared_job.h"
 #include "tests/support/error_of.h"
 #include "tests/support/scratch.h"
 #include "tests/support/source_dir.h"
@@ -19,11 +20,6 @@ namespace {
 using namespace test;
 
 fs::path configs() { return source_dir() / "configs"; }
-
-JobConfig unprepared(const std::string& name, std::vector<std::string> overrides = {}) {
-  overrides.push_back("data.directory=no-such-directory");
-  return load_job((configs() / name).string(), overrides);
-}
 
 // Matrices of attention (4 W^2) and of the feed-forward layer (8 W^2), their biases (9 W) and two norms (4 W) a layer;
 // the tied table, positions, and the last norm.
@@ -39,7 +35,7 @@ TEST(StepPlan, Gpt3HasTheSizesItIsKnownBy) {
   int jobs = 0;
   for (const auto& entry : fs::directory_iterator(configs() / "gpt3")) {
     const std::string stem = entry.path().stem().string();
-    const JobConfig job = unprepared("gpt3/" + stem + ".yaml", {"parallel.tp=4"});
+    const JobConfig job = unprepared_job("gpt3/" + stem + ".yaml", {"parallel.tp=4"});
     const StepPlan plan = plan_step(job, {.dp = 64, .tp = 4});
     EXPECT_EQ(plan.parameters, gpt_parameters(job.model, 50257)) << stem;
     EXPECT_NEAR(static_cast<double>(plan.parameters), stated_size(stem), 0.03 * stated_size(stem)) << stem;
@@ -55,20 +51,20 @@ TEST(StepPlan, Gpt3HasTheSizesItIsKnownBy) {
 
 TEST(StepPlan, RowsWithoutALimitAreAsLongAsTheModelAllows) {
   const std::string name = "translation/english-french-128.yaml";
-  const StepPlan stated = plan_step(unprepared(name), {.dp = 2});
+  const StepPlan stated = plan_step(unprepared_job(name), {.dp = 2});
   const StepPlan open =
-      plan_step(unprepared(name, {"data.max_source_tokens=0", "data.max_target_tokens=0"}), {.dp = 2});
+      plan_step(unprepared_job(name, {"data.max_source_tokens=0", "data.max_target_tokens=0"}), {.dp = 2});
   EXPECT_EQ(stated.target_tokens, 16 * 128);
   EXPECT_EQ(open.target_tokens, stated.target_tokens);
   EXPECT_EQ(open.peak_bytes, stated.peak_bytes);
-  const StepPlan shorter = plan_step(unprepared(name, {"data.max_target_tokens=65"}), {.dp = 2});
+  const StepPlan shorter = plan_step(unprepared_job(name, {"data.max_target_tokens=65"}), {.dp = 2});
   EXPECT_EQ(shorter.target_tokens, 16 * 64);
 }
 
 // Memory for backward grows with a micro-batch's tokens and shrinks with recomputation; weights do not change.
 TEST(StepPlan, BreaksDownTheMemory) {
   const auto plan = [](const std::vector<std::string>& overrides) {
-    return plan_step(unprepared("gpt3/125m.yaml", overrides), {.dp = 8, .tp = 2});
+    return plan_step(unprepared_job("gpt3/125m.yaml", overrides), {.dp = 8, .tp = 2});
   };
   const StepPlan one = plan({"parallel.tp=2"}), two = plan({"parallel.tp=2", "batch.micro_batch_tokens=4096"});
   const StepPlan none = plan({"parallel.tp=2", "train.recompute=none"}),
@@ -87,8 +83,9 @@ TEST(StepPlan, BreaksDownTheMemory) {
 
 TEST(StepPlan, GradientsInBf16AreHalfOfWhatIsSent) {
   const auto sent = [](const std::string& zero, const std::string& dtype) {
-    const StepPlan plan = plan_step(
-        unprepared("gpt3/125m.yaml", {"parallel.zero_stage=" + zero, "parallel.gradient_dtype=" + dtype}), {.dp = 8});
+    const StepPlan plan =
+        plan_step(unprepared_job("gpt3/125m.yaml", {"parallel.zero_stage=" + zero, "parallel.gradient_dtype=" + dtype}),
+                  {.dp = 8});
     EXPECT_EQ(plan.gathers_weights, zero != "0");
     return plan.moved("dp");
   };
@@ -100,7 +97,8 @@ TEST(StepPlan, GradientsInBf16AreHalfOfWhatIsSent) {
 // Masters and two moments of each parameter, in fp32. Replicas that divide them write equal shares; replicas that all
 // hold them write about equal shares, in whole tensors, so that one replica writes the largest.
 TEST(StepPlan, CountsTheCopyThatASaveWritesFrom) {
-  const JobConfig job = unprepared("gpt3/125m.yaml"), whole = unprepared("gpt3/125m.yaml", {"parallel.zero_stage=0"});
+  const JobConfig job = unprepared_job("gpt3/125m.yaml"),
+                  whole = unprepared_job("gpt3/125m.yaml", {"parallel.zero_stage=0"});
   const auto copy = [](const JobConfig& j, int dp) {
     return static_cast<double>(plan_step(j, {.dp = dp}).snapshot_bytes);
   };
@@ -114,7 +112,7 @@ TEST(StepPlan, CountsTheCopyThatASaveWritesFrom) {
 
 // The same step, with the workspace of CUDA's operations; no device is needed.
 TEST(StepPlan, ACudaDeviceNeedNotBeThere) {
-  JobConfig job = unprepared("gpt3/125m.yaml");
+  JobConfig job = unprepared_job("gpt3/125m.yaml");
   job.train.output_chunk_mib = 128;  // Both devices then keep as many logits.
   const auto plan = [&job] { return plan_step(job, {.dp = 8}, {.cuda = true}); };
   if (!cuda_devices().built) {
@@ -134,7 +132,7 @@ TEST(StepPlan, ACudaDeviceNeedNotBeThere) {
 // The gradients of the other two biases of a layer are sums over what norm's backward pass has in registers.
 TEST(StepPlan, OnlyBiasesBeforeAttentionAndAnActivationAreSummedApart) {
   const auto passes = [](const std::string& bias) {
-    const StepPlan plan = plan_step(unprepared("gpt3/125m.yaml", {"model.bias=" + bias}), {.dp = 1});
+    const StepPlan plan = plan_step(unprepared_job("gpt3/125m.yaml", {"model.bias=" + bias}), {.dp = 1});
     int64_t sum = 0;
     for (const auto& [part, times] : plan.operations.at("linear_backward").parts) {
       if (part.kind == OperationKind::Memory) sum += times;
@@ -148,12 +146,12 @@ TEST(StepPlan, OnlyBiasesBeforeAttentionAndAnActivationAreSummedApart) {
 TEST(StepPlan, CountsTheMemoryThatGraphsKeep) {
   if (!cuda_devices().built) return;
   const auto peak = [](const std::string& name, const std::string& graphs) {
-    const JobConfig job = unprepared(name, {"train.graphs=" + graphs});
+    const JobConfig job = unprepared_job(name, {"train.graphs=" + graphs});
     return static_cast<double>(plan_step(job, {}, {.cuda = true}).peak_bytes);
   };
   EXPECT_EQ(peak("sample/gpt.yaml", "auto"), peak("sample/gpt.yaml", "true"));
   EXPECT_NEAR(peak("sample/gpt.yaml", "auto") / peak("sample/gpt.yaml", "false"), 1, 0.05);
-  const JobConfig pairs = unprepared("sample/translation.yaml");
+  const JobConfig pairs = unprepared_job("sample/translation.yaml");
   const StepPlan plan = plan_step(pairs, {}, {.cuda = true});
   const double more = peak("sample/translation.yaml", "auto") - peak("sample/translation.yaml", "false");
   EXPECT_GE(more, static_cast<double>(plan.activation_bytes));
@@ -161,17 +159,17 @@ TEST(StepPlan, CountsTheMemoryThatGraphsKeep) {
 }
 
 TEST(StepPlan, AnUnknownVocabularyIsAnError) {
-  const JobConfig unknown = unprepared("gpt/shakespeare-char-cpu.yaml");
+  const JobConfig unknown = unprepared_job("gpt/shakespeare-char-cpu.yaml");
   EXPECT_FALSE(can_be_planned(unknown));
   EXPECT_THROW(planned_vocabularies(unknown), ConfigError);
-  EXPECT_TRUE(can_be_planned(unprepared("sample/gpt.yaml")));
+  EXPECT_TRUE(can_be_planned(unprepared_job("sample/gpt.yaml")));
 }
 
 // Each language has a tokenizer: the job states both vocabularies or neither.
 TEST(StepPlan, BothVocabulariesMustBeKnown) {
   const std::string name = "translation/english-french-128.yaml";
-  EXPECT_FALSE(can_be_planned(unprepared(name, {"target_tokenizer.kind=chars"})));
-  const JobConfig both = unprepared(name, {"target_tokenizer.kind=bytes", "target_tokenizer.specials=[<s>]"});
+  EXPECT_FALSE(can_be_planned(unprepared_job(name, {"target_tokenizer.kind=chars"})));
+  const JobConfig both = unprepared_job(name, {"target_tokenizer.kind=bytes", "target_tokenizer.specials=[<s>]"});
   EXPECT_EQ(planned_vocabularies(both).source, 50257);
   EXPECT_EQ(planned_vocabularies(both).target, 257);
 }
@@ -209,7 +207,7 @@ TEST(StepPlan, PlanAndBenchAgreeOnEveryShippedJob) {
     if (path.extension() != ".yaml" || path.parent_path().filename() == "shared") continue;
     if (path.parent_path().filename() == "finetune") continue;  // the model is that of a checkpoint
     const std::string name = path.lexically_relative(configs());
-    const JobConfig before = unprepared(name);
+    const JobConfig before = unprepared_job(name);
     EXPECT_EQ(planned(before), benched(before)) << name;
     known += planned(before).has_value();
     ++jobs;
@@ -228,7 +226,7 @@ TEST(StepPlan, PlanAndBenchAgreeOnEveryShippedJob) {
 }
 
 TEST(StepPlan, MergesStateAVocabulary) {
-  const JobConfig job = unprepared("gpt/quixote-small.yaml");
+  const JobConfig job = unprepared_job("gpt/quixote-small.yaml");
   ASSERT_GT(job.tokenizer.merges, 0);
   EXPECT_EQ(planned(job)->second, 256 + job.tokenizer.merges + std::ssize(job.tokenizer.specials));
 }

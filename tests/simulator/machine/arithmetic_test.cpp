@@ -10,7 +10,6 @@ namespace weft::cuda_device {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
-const float kNaN = std::numeric_limits<float>::quiet_NaN();
 using U32 = std::vector<uint32_t>;
 using S32 = std::vector<int32_t>;
 using U64 = std::vector<uint64_t>;

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Logic, shifts, fields and counts of bits; comparisons and selections.
-#include <limits>
-
 #include "tests/simulator/machine/fixture.h"
 
 namespace weft::cuda_device {
 namespace {
 
-const float kNaN = std::numeric_limits<float>::quiet_NaN();
 using U32 = std::vector<uint32_t>;
 using S32 = std::vector<int32_t>;
 using U64 = std::vector<uint64_t>;

@@ -2,14 +2,12 @@
 // cvt between all types that kernels use.
 #include <cfloat>
 #include <cmath>
-#include <limits>
 
 #include "tests/simulator/machine/fixture.h"
 
 namespace weft::cuda_device {
 namespace {
 
-const float kNaN = std::numeric_limits<float>::quiet_NaN();
 using U16 = std::vector<uint16_t>;
 using U32 = std::vector<uint32_t>;
 using S32 = std::vector<int32_t>;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -31,6 +32,7 @@ class TestOrder : public HappensBefore {
   OpId settled_ = 0;
 };
 
+inline constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 inline const std::string kPtxHead = ".version 9.0\n.target sm_80\n.address_size 64\n";
 
 class TestDevice {

@@ -25,7 +25,7 @@ Module parse(const std::string& text, std::vector<Placed>* placed = nullptr) {
   return parse_module(kHead + text, place);
 }
 
-std::string error_of(const std::string& statement) {
+std::string parse_error(const std::string& statement) {
   try {
     parse(
         ".visible .entry k(.param .u64 p) {\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n.reg .f32 %f<9>;\n.reg .pred %p<9>;\n"
@@ -103,12 +103,12 @@ TEST(Module, BracesOpenScopes) {
 }
 
 TEST(Unknown, StopsNamingPlaceAndInstruction) {
-  const std::string error = error_of("frobnicate.b32 %r1, %r2;");
+  const std::string error = parse_error("frobnicate.b32 %r1, %r2;");
   for (const char* part : {"norm.cu:41", " k: ", "unknown instruction frobnicate", "frobnicate.b32 %r1, %r2"})
     EXPECT_NE(error.find(part), std::string::npos) << error;
 }
 
-TEST(Unknown, TheTemplateOfTheseIsKnown) { EXPECT_EQ(error_of("add.u32 %r1, %r2, %r3;"), ""); }
+TEST(Unknown, TheTemplateOfTheseIsKnown) { EXPECT_EQ(parse_error("add.u32 %r1, %r2, %r3;"), ""); }
 
 TEST(Unknown, FunctionsThatAreNotInlined) {
   EXPECT_THROW(parse(".func (.param .b32 r) helper(.param .b32 a) { ret; }\n"), PtxError);
