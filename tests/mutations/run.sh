@@ -4,7 +4,6 @@
 #
 #   tests/mutations/run.sh                 all patches of this folder
 #   tests/mutations/run.sh padded tied     the patches whose names contain one of the words
-#   tests/mutations/run.sh --pick 3 cuda/  three of these patches, drawn by the last commit
 #   tests/mutations/run.sh --check         checks only that every patch still applies, and is listed in the page of its table
 #   tests/mutations/run.sh --table         prints the tables of docs/layouts.md and, for cuda/, of docs/simulated_device.md
 #
@@ -33,16 +32,12 @@ name_of() {
 page_of() { if [[ $(name_of "$1") == cuda/* ]]; then echo docs/simulated_device.md; else echo docs/layouts.md; fi; }
 
 all=("$here"/*.patch "$here"/cuda/*.patch)
-check_only=false words=() pick=0
+check_only=false words=()
 while (($#)); do
   argument=$1
   shift
   case $argument in
     --check) check_only=true ;;
-    --pick)
-      pick=$1
-      shift
-      ;;
     --table)
       for patch in "${all[@]}"; do row "$patch"; done
       exit 0
@@ -76,12 +71,6 @@ patches=()
 for patch in "${all[@]}"; do
   chosen "$(name_of "$patch")" && patches+=("$patch")
 done
-if ((pick > 0)); then
-  commit=$(git -C "$root" rev-parse HEAD)
-  mapfile -t patches < <(for patch in "${patches[@]}"; do
-    printf '%s %s\n' "$(printf '%s%s' "$commit" "$(name_of "$patch")" | sha1sum | cut -c1-40)" "$patch"
-  done | sort | head -n "$pick" | cut -d' ' -f2-)
-fi
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

@@ -31,7 +31,7 @@ TEST(NcclMpiParity, LayoutsGiveTheRunOfOneRankOnTheCpu) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   for (const bool seq2seq : {false, true}) {
-    const LayoutCase c{.seq2seq = seq2seq, .vocabulary = 200, .steps = 10};
+    const LayoutCase c{.seq2seq = seq2seq, .vocabulary = 200, .steps = 5};
     Context cpu;
     Mesh alone = Mesh::single();
     const LayoutRun one = test::train(c, {}, alone, cpu);
