@@ -2,6 +2,7 @@
 // A layout changes the speed of a run, not its losses or gradient norms.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -102,27 +103,48 @@ TEST_P(Parity, LayoutsGiveTheSameRun) {
 
 INSTANTIATE_TEST_SUITE_P(Covering, Parity, testing::ValuesIn(covering()), cell_name);
 
-// Every cell of layouts x models x knobs that have an effect, for 50 steps, and every layout in bf16 with everything
-// divided: bench/parity.sh runs it and keeps the table.
+constexpr auto kGrids = std::to_array<std::pair<int, int>>(  // dp, tp
+    {{1, 1}, {2, 1}, {4, 1}, {1, 2}, {1, 4}, {2, 2}, {4, 2}, {2, 4}, {4, 4}});
+
+// Every knob that has an effect on a grid.
+void add_every_knob(std::vector<Cell>& cells, const std::string& model, const LayoutCase& what) {
+  for (const auto& [dp, tp] : kGrids) {
+    for (const ZeroStage zero : {ZeroStage::Whole, ZeroStage::Optimizer, ZeroStage::Gradients}) {
+      for (const bool sequence : {false, true}) {
+        for (const Recompute recompute : {Recompute::None, Recompute::Attention, Recompute::Block}) {
+          if ((dp == 1 && zero != ZeroStage::Whole) || (tp == 1 && sequence)) continue;
+          cells.push_back(
+              {model, what, {.dp = dp, .tp = tp, .zero = zero, .sequence = sequence, .recompute = recompute}});
+        }
+      }
+    }
+  }
+}
+
+// Every grid, with all that it can divide.
+void add_every_grid(std::vector<Cell>& cells, const std::string& model, const LayoutCase& what) {
+  for (const auto& [dp, tp] : kGrids) {
+    const ZeroStage zero = dp > 1 ? ZeroStage::Optimizer : ZeroStage::Whole;
+    cells.push_back({model, what, {.dp = dp, .tp = tp, .zero = zero, .sequence = tp > 1}});
+  }
+}
+
+// Layouts x models x knobs for 50 steps; those in bf16 and with the blocks of later models on every grid.
+// bench/parity.sh runs them and keeps the table.
 std::vector<Cell> whole_matrix() {
   std::vector<Cell> cells;
   if (!std::getenv("WEFT_WHOLE_MATRIX")) return cells;
   for (const bool seq2seq : {false, true}) {
-    for (const auto& [dp, tp] : {std::pair{1, 1}, {2, 1}, {4, 1}, {1, 2}, {1, 4}, {2, 2}, {4, 2}, {2, 4}, {4, 4}}) {
-      for (const ZeroStage zero : {ZeroStage::Whole, ZeroStage::Optimizer, ZeroStage::Gradients}) {
-        for (const bool sequence : {false, true}) {
-          for (const Recompute recompute : {Recompute::None, Recompute::Attention, Recompute::Block}) {
-            if ((dp == 1 && zero != ZeroStage::Whole) || (tp == 1 && sequence)) continue;
-            cells.push_back({seq2seq ? "Seq2Seq" : "Gpt",
-                             {.seq2seq = seq2seq, .steps = 50},
-                             {.dp = dp, .tp = tp, .zero = zero, .sequence = sequence, .recompute = recompute}});
-          }
-        }
-      }
-      cells.push_back(
-          {seq2seq ? "Seq2SeqBf16" : "GptBf16",
-           {.seq2seq = seq2seq, .steps = 50, .precision = Precision::Bf16},
-           {.dp = dp, .tp = tp, .zero = dp > 1 ? ZeroStage::Optimizer : ZeroStage::Whole, .sequence = tp > 1}});
+    const std::string name = seq2seq ? "Seq2Seq" : "Gpt";
+    const LayoutCase what{.seq2seq = seq2seq, .steps = 50};
+    add_every_knob(cells, name, what);
+    for (const auto& [blocks_name, blocks] : kBlocks) {
+      LayoutCase later = what;
+      later.blocks = blocks;
+      if (blocks != Blocks::Gpt2) add_every_grid(cells, fmt::format("{}{}", name, blocks_name), later);
+      later.precision = Precision::Bf16;
+      if (blocks == Blocks::Gpt2) add_every_grid(cells, name + "Bf16", later);
+      if (blocks == Blocks::Qwen3) add_every_grid(cells, fmt::format("{}{}Bf16", name, blocks_name), later);
     }
   }
   return cells;
