@@ -11,7 +11,7 @@
 #   --tests             GoogleTest too, which the tests need
 #
 # It asks cmake what is missing, with the arguments after "--" (such as -DHDF5_ROOT=DIR), and builds only that: fmt, spdlog,
-# yaml-cpp, CLI11, nlohmann-json, PCRE2, xxHash, zlib, zstd and GoogleTest from source, about two minutes on two cores;
+# yaml-cpp, CLI11, nlohmann-json, PCRE2, utf8proc, xxHash, zlib, zstd and GoogleTest from source, about two minutes on two cores;
 # oneDNN is Intel's build for GNU OpenMP, a Python wheel. Every archive is checked by its sha256. What is finished stays: run
 # it again after an interruption. At the end it prints how to configure weft.
 #
@@ -146,6 +146,7 @@ make_library() {
     CLI11) with_cmake "$2" -DCLI11_BUILD_TESTS=OFF -DCLI11_BUILD_EXAMPLES=OFF -DCLI11_BUILD_DOCS=OFF ;;
     nlohmann-json) with_cmake "$2" -DJSON_BuildTests=OFF ;;
     PCRE2) with_cmake "$2" -DPCRE2_SUPPORT_JIT=ON -DPCRE2_BUILD_TESTS=OFF -DPCRE2_BUILD_PCRE2GREP=OFF ;;
+    utf8proc) with_cmake "$2" ;;
     xxHash) with_cmake "$2/cmake_unofficial" -DXXHASH_BUILD_XXHSUM=OFF ;;
     zlib) # Debian's archive lacks a file that its CMakeLists.txt names
       (cd "$2" && CFLAGS='-O3 -fPIC' ./configure --static --prefix="$prefix" && make -j "$(build_jobs)" libz.a && make install)

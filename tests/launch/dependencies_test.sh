@@ -33,6 +33,7 @@ spdlog        spdlog_ROOT=/nonexistent            -Dspdlog_ROOT=
 nlohmann-json nlohmann-json_ROOT=/nonexistent     -Dnlohmann-json_ROOT=
 CLI11         CLI11_ROOT=/nonexistent             -DCLI11_ROOT=
 PCRE2         PCRE2_ROOT=/nonexistent             -DPCRE2_ROOT=
+utf8proc      utf8proc_ROOT=/nonexistent         -Dutf8proc_ROOT=
 xxHash        xxHash_ROOT=/nonexistent            -DxxHash_ROOT=
 zlib          zlib_ROOT=/nonexistent              -Dzlib_ROOT=
 GoogleTest    GoogleTest_ROOT=/nonexistent        -DGoogleTest_ROOT=
