@@ -168,7 +168,9 @@ void print_tokenizer(const fs::path& path) {
   const auto tokenizer = Tokenizer::load(path);
   std::string text = fmt::format("tokenizer {}: {}, {} ids, hash {:016x}\n", path.string(), tokenizer->kind(),
                                  tokenizer->vocabulary(), tokenizer->hash());
-  for (const SpecialToken& s : tokenizer->specials()) text += fmt::format("  {:8}  {}\n", s.id, s.name);
+  for (const SpecialToken& s : tokenizer->specials()) {
+    text += fmt::format("  {:8}  {}{}\n", s.id, s.name, s.in_text ? " (found in all text)" : "");
+  }
   print(text);
 }
 

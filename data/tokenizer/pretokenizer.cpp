@@ -39,6 +39,9 @@ constexpr auto kExpressions = std::to_array<std::pair<std::string_view, Rule>>({
      Rule::Gpt4Classic},
     {R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
      Rule::O200k},
+    {R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+     Rule::Qwen2},
+    {R"(\p{N})", Rule::Digits},
 });
 
 template <class Table>
@@ -49,11 +52,13 @@ const std::pair<std::string_view, Rule>* find(const Table& table, std::string_vi
   return nullptr;
 }
 
+// Empty if the rule has no name: then its expression stands for it. So it is with rules that came later, whose
+// expressions were custom ones before: hashes of tokenizers go by what stands for a rule.
 std::string_view name_of(Rule rule) {
   for (const auto& [name, r] : kNames) {
     if (r == rule) return name;
   }
-  return "custom";
+  return {};
 }
 
 bool is_ascii_word_end(char c) {
@@ -68,7 +73,7 @@ Pretokenizer::Pretokenizer(const std::string& pattern) {
   if (named == nullptr) named = find(kExpressions, pattern);
   if (named != nullptr && named->second != Rule::Words && named->second != Rule::Chars) {
     rule_ = named->second;
-    pattern_ = name_of(rule_);
+    pattern_ = name_of(rule_).empty() ? pattern : name_of(rule_);
     return;
   }
   rule_ = Rule::Custom;
@@ -85,7 +90,7 @@ std::string Pretokenizer::portable_expression() const {
 }
 
 Pretokenizer::Pretokenizer(Rule rule) : rule_(rule), pattern_(name_of(rule)) {
-  require<InternalError>(rule != Rule::Custom, "Pretokenizer: a custom rule needs its expression");
+  require<InternalError>(!pattern_.empty(), "Pretokenizer: a rule without a name needs its expression");
 }
 
 void Pretokenizer::match_all(std::string_view text, std::vector<std::string_view>& pretokens) const {
@@ -104,7 +109,7 @@ void Pretokenizer::match_all(std::string_view text, std::vector<std::string_view
 }
 
 size_t Pretokenizer::safe_split(std::string_view text, size_t from) const {
-  if (rule_ == Rule::None || rule_ == Rule::Custom) return text.size();
+  if (rule_ == Rule::None || rule_ == Rule::Digits || rule_ == Rule::Custom) return text.size();
   // No pretoken of the built-in patterns continues from a character that is not white space into a space, and none
   // depends on the text before its beginning.
   for (size_t i = from < 1 ? 1 : from; i < text.size(); ++i) {

@@ -12,18 +12,18 @@ namespace weft {
 
 class Regex;
 
-// Splits text into the pretokens that a tokenizer works within: by the pattern of GPT-2, GPT-4 or o200k (with a
-// scanner for each), by a regular expression that the user gives (PCRE2), into whitespace-separated words or
-// characters, or not at all.
+// Splits text into the pretokens that a tokenizer works within: by the pattern of GPT-2, GPT-4, o200k or Qwen 2, or
+// into digits and what is between them (with a scanner for each), by a regular expression that the user gives (PCRE2),
+// into whitespace-separated words or characters, or not at all.
 class Pretokenizer {
  public:
-  enum class Rule { Gpt2, Gpt4, Gpt4Classic, O200k, None, Words, Chars, Custom };
+  enum class Rule { Gpt2, Gpt4, Gpt4Classic, O200k, Qwen2, Digits, None, Words, Chars, Custom };
 
   // Names: gpt2, gpt4 (as tiktoken has it today), gpt4-classic (as first published: it differs in white space that ends
-  // a text), o200k, none. The regular expressions that these names stand for are accepted too. Other text is compiled:
-  // ConfigError if it is not a regular expression.
+  // a text), o200k, none. The regular expressions that these names stand for are accepted too. Other
+  // text is compiled: ConfigError if it is not a regular expression.
   explicit Pretokenizer(const std::string& pattern);
-  explicit Pretokenizer(Rule rule);  // any but Custom
+  explicit Pretokenizer(Rule rule);  // one that has a name
 
   Rule rule() const { return rule_; }
   const std::string& pattern() const { return pattern_; }  // the name if it has one, else the expression
@@ -69,6 +69,10 @@ void Pretokenizer::for_each(std::string_view text, Sink&& sink) const {
       return scan_pretokens(text, sink, [](auto p, auto end) { return next_gpt4<false>(p, end); });
     case Rule::O200k:
       return scan_pretokens(text, sink, [](auto p, auto end) { return next_o200k(p, end); });
+    case Rule::Qwen2:
+      return scan_pretokens(text, sink, [](auto p, auto end) { return next_gpt4<false, 1>(p, end); });
+    case Rule::Digits:
+      return scan_pretokens(text, sink, [](auto p, auto end) { return next_digit_or_text(p, end); });
     case Rule::Chars:
       return scan_pretokens(text, sink, [](auto p, auto end) { return p + utf8_at(p, end).length; });
     case Rule::None:

@@ -5,8 +5,9 @@
 #include "base/text/utf8.h"
 #include "data/text/unicode_letters.h"
 
-// Scanners for the patterns of GPT-2, GPT-4 and o200k: each next_*(p, end) returns the end of the pretoken that begins
-// at p < end. Pretokens cover the text without gaps. A byte that is not valid UTF-8 is a character of class Other.
+// Scanners for the patterns of GPT-2, GPT-4, o200k and others: each next_*(p, end) returns the end of the pretoken that
+// begins at p < end. Pretokens cover the text without gaps. A byte that is not valid UTF-8 is a character of class
+// Other.
 namespace weft {
 
 struct ScannedChar {
@@ -82,9 +83,9 @@ inline const char* next_gpt2(const char* p, const char* end) {
 
 inline bool is_newline(char c) { return c == '\n' || c == '\r'; }
 
-// The end of \p{N}{1,3}, from after its first digit on.
-inline const char* skip_two_digits(const char* p, const char* end) {
-  for (int digits = 1; digits < 3 && p < end; ++digits) {
+// The end of \p{N}{1,most}, from after its first digit on.
+inline const char* skip_digits(const char* p, const char* end, int most) {
+  for (int digits = 1; digits < most && p < end; ++digits) {
     const ScannedChar digit = scan_char(p, end);
     if (digit.kind != CharClass::Number) break;
     p += digit.length;
@@ -102,8 +103,9 @@ inline const char* next_space_or_lines(const char* p, const char* end) {
 }
 
 // '(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+
-// kTrailingWhole: white space that ends the text is one pretoken (tiktoken's \s++$ before \s*[\r\n]).
-template <bool kTrailingWhole>
+// kTrailingWhole: white space that ends the text is one pretoken (tiktoken's \s++$ before \s*[\r\n]). kDigits: the most
+// that stay together, 3 here; Qwen 2 cuts numbers into digits.
+template <bool kTrailingWhole, int kDigits = 3>
 const char* next_gpt4(const char* p, const char* end) {
   if (*p == '\'') {
     const char* after = contraction<true>(p, end);
@@ -112,7 +114,7 @@ const char* next_gpt4(const char* p, const char* end) {
   const ScannedChar c = scan_char(p, end);
   const char* second = p + c.length;
   if (c.kind == CharClass::Letter) return skip_run(second, end, CharClass::Letter);
-  if (c.kind == CharClass::Number) return skip_two_digits(second, end);
+  if (c.kind == CharClass::Number) return skip_digits(second, end, kDigits);
   const ScannedChar next = second < end ? scan_char(second, end) : ScannedChar{CharClass::Space, 0};
   if (next.kind == CharClass::Letter && !is_newline(*p)) return skip_run(second + next.length, end, CharClass::Letter);
   if (c.kind == CharClass::Other || (*p == ' ' && next.kind == CharClass::Other)) {
@@ -122,6 +124,15 @@ const char* next_gpt4(const char* p, const char* end) {
   }
   if (kTrailingWhole && skip_run(second, end, CharClass::Space) == end) return end;
   return next_space_or_lines(p, end);
+}
+
+// \p{N}, and the text between two of them.
+inline const char* next_digit_or_text(const char* p, const char* end) {
+  const ScannedChar first = scan_char(p, end);
+  p += first.length;
+  if (first.kind == CharClass::Number) return p;
+  for (ScannedChar c; p < end && (c = scan_char(p, end)).kind != CharClass::Number;) p += c.length;
+  return p;
 }
 
 struct CasedChar {
@@ -175,7 +186,7 @@ inline const char* next_o200k(const char* p, const char* end) {
   }
   const char* capitals = skip_cased(first, end, LetterCase::Upper);
   if (capitals != first) return after_contraction(capitals, end);
-  if (c.kind == CharClass::Number) return skip_two_digits(second, end);
+  if (c.kind == CharClass::Number) return skip_digits(second, end, 3);
   const bool other_follows = second < end && scan_char(second, end).kind == CharClass::Other;
   if (c.kind == CharClass::Other || (*p == ' ' && other_follows)) {
     const char* after = skip_run(second, end, CharClass::Other);

@@ -17,13 +17,14 @@ namespace {
 
 constexpr std::string_view kFormat = "weft-tokenizer";
 constexpr int kVersion = 1;
+constexpr const char* kInText = "in_text";
 constexpr std::array kRoles = {"bos", "eos", "pad", "unk"};  // in the order of SpecialRole
 static_assert(kRoles.size() == enum_size<SpecialRole>());
 
 void check_specials(const TokenizerModel& model, const SpecialTokens& specials) {
   std::unordered_set<std::string_view> names;
   int32_t before = -1;
-  for (const auto& [name, id] : specials.tokens) {
+  for (const auto& [name, id, in_text] : specials.tokens) {
     require<DataError>(!name.empty() && is_utf8(name), "tokenizer: the name of special {} is empty or not UTF-8", id);
     require<DataError>(names.insert(name).second, "tokenizer: special \"{}\" is there twice", name);
     require<DataError>(id > before && id <= kMaxTokenId,
@@ -48,9 +49,10 @@ uint64_t hash_of(const TokenizerModel& model, const SpecialTokens& specials) {
   };
   add_text(kFormat);
   add_text(model.kind());
-  for (const auto& [name, id] : specials.tokens) {
+  for (const auto& [name, id, in_text] : specials.tokens) {
     hasher.update(&id, sizeof(id));
     add_text(name);
+    if (in_text) add_text(kInText);
   }
   for (const auto& role : specials.roles) {
     const int32_t id = role.value_or(-1);
@@ -65,9 +67,11 @@ SpecialTokens read_specials(const TokenizerJson& json, const std::string& where)
   const TokenizerJson& list = json_list(json_member(json, "specials", where), where + ": specials");
   for (size_t i = 0; i < list.size(); ++i) {
     const std::string at = fmt::format("{}: specials[{}]", where, i);
-    json_only_members(list[i], {"name", "id"}, at);
+    json_only_members(list[i], {"name", "id", kInText}, at);
+    const bool in_text = list[i].contains(kInText);
+    if (in_text && list[i][kInText] != true) refuse_json(list[i][kInText], "true", at + ": " + kInText);
     specials.tokens.push_back({json_name(json_member(list[i], "name", at), at + ": name"),
-                               json_id(json_member(list[i], "id", at), at + ": id")});
+                               json_id(json_member(list[i], "id", at), at + ": id"), in_text});
   }
   const TokenizerJson& roles = json_member(json, "roles", where);
   json_only_members(roles, {"bos", "eos", "pad", "unk"}, where + ": roles");
@@ -103,6 +107,7 @@ Tokenizer::Tokenizer(std::unique_ptr<const TokenizerModel> model, SpecialTokens 
   check_specials(*model_, specials_);
   vocabulary_ = model_->vocabulary();
   if (!specials_.tokens.empty()) vocabulary_ = std::max<int64_t>(vocabulary_, specials_.tokens.back().id + 1);
+  any_in_text_ = std::ranges::any_of(specials_.tokens, &SpecialToken::in_text);
   hash_ = hash_of(*model_, specials_);
 }
 
@@ -115,10 +120,13 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text, EncodeOptions opti
 }
 
 void Tokenizer::encode_append(std::string_view text, std::vector<int32_t>& ids, EncodeOptions options) const {
-  if (!options.recognise_specials || specials_.tokens.empty()) return model_->encode_append(text, 0, ids);
+  const bool all = options.recognise_specials;
+  if (all ? specials_.tokens.empty() : !any_in_text_) return model_->encode_append(text, 0, ids);
   // The next occurrence of each special's name, which is searched for again only once the text has passed it.
-  std::vector<size_t> found(specials_.tokens.size(), 0);
-  for (size_t i = 0; i < found.size(); ++i) found[i] = text.find(specials_.tokens[i].name);
+  std::vector<size_t> found(specials_.tokens.size(), std::string_view::npos);
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (all || specials_.tokens[i].in_text) found[i] = text.find(specials_.tokens[i].name);
+  }
   for (size_t from = 0; from < text.size();) {
     const SpecialToken* nearest = nullptr;
     size_t at = text.size();
@@ -135,7 +143,14 @@ void Tokenizer::encode_append(std::string_view text, std::vector<int32_t>& ids, 
   }
 }
 
-size_t Tokenizer::safe_split(std::string_view text, size_t from) const { return model_->safe_split(text, from); }
+size_t Tokenizer::safe_split(std::string_view text, size_t from) const {
+  // A model's places are before a blank, which may be within a name.
+  const auto has_blank = [](const SpecialToken& token) {
+    return token.in_text && token.name.find(' ') != std::string::npos;
+  };
+  if (any_in_text_ && std::ranges::any_of(specials_.tokens, has_blank)) return text.size();
+  return model_->safe_split(text, from);
+}
 
 std::string Tokenizer::decode(std::span<const int32_t> ids, DecodeOptions options) const {
   std::string text;
@@ -147,11 +162,10 @@ std::string Tokenizer::decode(std::span<const int32_t> ids, DecodeOptions option
     if (model_->knows(ids[i])) {
       shown = model_->bytes(ids[i]);
     } else {
-      const auto token = std::lower_bound(specials_.tokens.begin(), specials_.tokens.end(), ids[i],
-                                          [](const SpecialToken& t, int32_t id) { return t.id < id; });
-      require<DataError>(token != specials_.tokens.end() && token->id == ids[i],
-                         "tokenizer: id {} at place {} stands for no token (vocabulary {})", ids[i], i, vocabulary_);
-      if (!options.show_specials && ids[i] != unk) continue;
+      const SpecialToken* token = special_of(ids[i]);
+      require<DataError>(token != nullptr, "tokenizer: id {} at place {} stands for no token (vocabulary {})", ids[i],
+                         i, vocabulary_);
+      if (!options.show_specials && !token->in_text && ids[i] != unk) continue;
       shown = token->name;
     }
     if (!is_first) text.append(separator);
@@ -176,20 +190,28 @@ std::optional<int32_t> Tokenizer::special(std::string_view name) const {
 
 std::optional<int32_t> Tokenizer::special(SpecialRole role) const { return specials_.roles[static_cast<size_t>(role)]; }
 
-bool Tokenizer::is_special(int32_t id) const {
-  return std::any_of(specials_.tokens.begin(), specials_.tokens.end(),
-                     [id](const SpecialToken& token) { return token.id == id; });
+const SpecialToken* Tokenizer::special_of(int32_t id) const {
+  const auto token = std::ranges::lower_bound(specials_.tokens, id, {}, &SpecialToken::id);
+  return token != specials_.tokens.end() && token->id == id ? &*token : nullptr;
 }
 
-bool Tokenizer::knows(int32_t id) const { return model_->knows(id) || is_special(id); }
+bool Tokenizer::is_special(int32_t id) const {
+  const SpecialToken* token = special_of(id);
+  return token != nullptr && !token->in_text;
+}
+
+bool Tokenizer::knows(int32_t id) const { return model_->knows(id) || special_of(id) != nullptr; }
 
 std::string Tokenizer::to_json() const {
   TokenizerJson json{{"format", kFormat}, {"version", kVersion}, {"kind", model_->kind()}};
   TokenizerJson& list = json["specials"] = TokenizerJson::array();
   TokenizerJson& roles = json["roles"] = TokenizerJson::object();
-  for (const auto& [name, id] : specials_.tokens) list.push_back({{"name", name}, {"id", id}});
+  for (const auto& [name, id, in_text] : specials_.tokens) {
+    list.push_back({{"name", name}, {"id", id}});
+    if (in_text) list.back()[kInText] = true;
+  }
   for (size_t role = 0; role < kRoles.size(); ++role) {
-    for (const auto& [name, id] : specials_.tokens) {
+    for (const auto& [name, id, in_text] : specials_.tokens) {
       if (specials_.roles[role] == id) roles[kRoles[role]] = name;
     }
   }

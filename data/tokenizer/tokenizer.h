@@ -18,10 +18,12 @@ class TokenizerModel;
 
 enum class SpecialRole { Bos, Eos, Pad, Unk };
 
-// A token that stands for no text. Its name is never found in plain text unless EncodeOptions::recognise_specials.
+// A token that the model does not make. It stands for no text, and its name is never found in plain text unless
+// EncodeOptions::recognise_specials; or, if it is `in_text`, it stands for its name wherever that is in a text.
 struct SpecialToken {
   std::string name;
   int32_t id = 0;
+  bool in_text = false;
   bool operator==(const SpecialToken&) const = default;
 };
 
@@ -68,8 +70,8 @@ class Tokenizer {
 
   std::optional<int32_t> special(std::string_view name) const;
   std::optional<int32_t> special(SpecialRole role) const;
-  bool is_special(int32_t id) const;
-  bool knows(int32_t id) const;  // whether `id` stands for a token, special or not
+  bool is_special(int32_t id) const;  // whether `id` stands for no text
+  bool knows(int32_t id) const;       // whether `id` stands for a token, special or not
   const std::vector<SpecialToken>& specials() const;
 
   // Writes one JSON file (docs/formats.md "Tokenizer") atomically.
@@ -79,8 +81,11 @@ class Tokenizer {
   static std::shared_ptr<const Tokenizer> from_json(std::string_view json, const std::string& where);
 
  private:
+  const SpecialToken* special_of(int32_t id) const;
+
   std::unique_ptr<const TokenizerModel> model_;
   SpecialTokens specials_;
+  bool any_in_text_ = false;
   int64_t vocabulary_ = 0;
   uint64_t hash_ = 0;
 };

@@ -157,7 +157,7 @@ TEST(Gpt2Import, OtherTokenizersAreRefusedByName) {
       {json(R"({"model":{"dropout":0.1}})"), "model: dropout: 0.1 cannot"},
       {json(R"({"model":{"merges":["a"]}})"), "merges[0]: expected two tokens"},
       {json(R"({"model":{"vocab":{"a":-1}}})"), "\"a\": expected an id"},
-      {json(R"({"normalizer":{"type":"NFC"}})"), "normalizer: {\"type\":\"NFC\"} cannot"},
+      {json(R"({"normalizer":{"type":"Lowercase"}})"), "normalizer: {\"type\":\"Lowercase\"} cannot"},
       {json(R"({"pre_tokenizer":{"type":"Whitespace"}})"), "pre_tokenizer: "},
       {json(R"({"pre_tokenizer":{"add_prefix_space":true}})"), "add_prefix_space: true cannot"},
       {json(R"({"post_processor":{"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"x"}}]}})"),

@@ -12,8 +12,22 @@ constexpr std::string_view kMergesRule = "merges";
 constexpr std::string_view kRanksRule = "ranks";
 
 void read_merges(const TokenizerJson& json, const std::string& where, BpeVocabulary& vocabulary) {
-  json_only_members(
-      json, {"format", "version", "kind", "specials", "roles", "pattern", "rule", "bytes", "merges", "whole"}, where);
+  json_only_members(json,
+                    {"format", "version", "kind", "specials", "roles", "normal_form", "first_patterns", "pattern",
+                     "rule", "bytes", "merges", "whole"},
+                    where);
+  if (json.contains("normal_form")) {
+    const std::string at = where + ": normal_form";
+    const std::string name = json_name(json["normal_form"], at);
+    for (const auto& [known, form] : EnumNames<NormalForm>::kNames) {
+      if (known == name) vocabulary.normal_form = form;
+    }
+    require<DataError>(vocabulary.normal_form.has_value(), "{}: \"{}\" is no normal form", at, name);
+  }
+  if (json.contains("first_patterns")) {
+    for (const TokenizerJson& pattern : json_list(json["first_patterns"], where + ": first_patterns"))
+      vocabulary.first_patterns.push_back(json_name(pattern, where + ": first_patterns"));
+  }
   const TokenizerJson& bytes = json_list(json_member(json, "bytes", where), where + ": bytes");
   require<DataError>(bytes.size() == 256, "{}: bytes: {} ids, expected 256", where, bytes.size());
   for (size_t b = 0; b < 256; ++b) vocabulary.byte_ids[b] = json_id(bytes[b], fmt::format("{}: bytes[{}]", where, b));
@@ -77,6 +91,8 @@ void BpeModel::write_json(TokenizerJson& json) const {
     return;
   }
   json["rule"] = kMergesRule;
+  if (vocabulary_.normal_form) json["normal_form"] = enum_name(*vocabulary_.normal_form);
+  if (!vocabulary_.first_patterns.empty()) json["first_patterns"] = vocabulary_.first_patterns;
   json["bytes"] = vocabulary_.byte_ids;
   if (vocabulary_.keeps_whole) json["whole"] = true;
   TokenizerJson& merges = json["merges"] = TokenizerJson::array();

@@ -104,8 +104,10 @@ struct BpeScratch {
 BpeModel::BpeModel(BpeVocabulary vocabulary, const std::string& where)
     : vocabulary_(std::move(vocabulary)),
       bytes_(vocabulary_.checked_bytes(where)),
+      first_cuts_(vocabulary_.first_patterns.begin(), vocabulary_.first_patterns.end()),
       pretokenizer_(vocabulary_.pattern),
       pairs_(vocabulary_.pairs_by_rank(), vocabulary_.rule == BpeVocabulary::Rule::Ranks) {
+  std::ranges::transform(first_cuts_, vocabulary_.first_patterns.begin(), &Pretokenizer::pattern);
   vocabulary_.pattern = pretokenizer_.pattern();
   if (vocabulary_.rule == BpeVocabulary::Rule::Ranks) {
     for (const auto& [bytes, id] : vocabulary_.tokens) whole_.emplace(bytes, id);
@@ -165,7 +167,28 @@ std::span<const int32_t> BpeModel::encode_long(std::string_view pretoken, BpeScr
   return entry.found();
 }
 
+size_t BpeModel::safe_split(std::string_view text, size_t from) const {
+  // Pieces of the first patterns may continue behind such a place, because the last one cuts there. What an expression
+  // of the user's does there is not known.
+  const bool is_known = std::ranges::none_of(
+      first_cuts_, [](const Pretokenizer& cuts) { return cuts.rule() == Pretokenizer::Rule::Custom; });
+  return is_known ? pretokenizer_.safe_split(text, from) : text.size();
+}
+
+template <class Sink>
+void BpeModel::cut(std::string_view text, Sink& sink, size_t step) const {
+  if (step == first_cuts_.size()) return pretokenizer_.for_each(text, sink);
+  first_cuts_[step].for_each(text, [&](std::string_view piece) { cut(piece, sink, step + 1); });
+}
+
 void BpeModel::encode_append(std::string_view text, size_t, std::vector<int32_t>& ids) const {
+  const auto form = vocabulary_.normal_form;
+  const bool is_normal = !form || (*form == NormalForm::Nfc && is_plainly_nfc(text));
+  if (is_normal) return encode_normal(text, ids);
+  encode_normal(to_normal_form(text, *form), ids);
+}
+
+void BpeModel::encode_normal(std::string_view text, std::vector<int32_t>& ids) const {
   std::unique_ptr<BpeScratch> scratch = acquire();
   const char* const text_end = text.data() + text.size();
   std::array<int32_t, kPending> pending;
@@ -174,7 +197,7 @@ void BpeModel::encode_append(std::string_view text, size_t, std::vector<int32_t>
     ids.insert(ids.end(), pending.begin(), pending.begin() + filled);
     filled = 0;
   };
-  pretokenizer_.for_each(text, [&](std::string_view pretoken) {
+  const auto encode_one = [&](std::string_view pretoken) {
     if (filled + kLongCachedIds > kPending) flush();
     if (pretoken.size() > kCachedBytes) {
       const std::span<const int32_t> found = encode_long(pretoken, *scratch);
@@ -208,7 +231,8 @@ void BpeModel::encode_append(std::string_view text, size_t, std::vector<int32_t>
     // All slots are copied, not only the first `count`: a copy of fixed size takes a few instructions.
     std::memcpy(pending.data() + filled, entry->ids.data(), sizeof(entry->ids));
     filled += entry->count;
-  });
+  };
+  cut(text, encode_one);
   flush();
   release(std::move(scratch));
 }
@@ -219,6 +243,8 @@ void BpeModel::hash_into(Hasher& hasher) const {
     add(static_cast<uint64_t>(text.size()));
     hasher.update(text.data(), text.size());
   };
+  if (vocabulary_.normal_form) add_text(enum_name(*vocabulary_.normal_form));
+  for (const std::string& pattern : vocabulary_.first_patterns) add_text(pattern);
   add_text(vocabulary_.pattern);
   add(static_cast<int32_t>(vocabulary_.rule));
   if (vocabulary_.rule == BpeVocabulary::Rule::Merges) {

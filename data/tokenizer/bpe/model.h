@@ -26,7 +26,7 @@ class BpeModel : public TokenizerModel {
 
   std::string_view kind() const override { return "bpe"; }
   void encode_append(std::string_view text, size_t offset, std::vector<int32_t>& ids) const override;
-  size_t safe_split(std::string_view text, size_t from) const override { return pretokenizer_.safe_split(text, from); }
+  size_t safe_split(std::string_view text, size_t from) const override;
   int64_t vocabulary() const override { return bytes_.size(); }
   bool knows(int32_t id) const override { return bytes_.knows(id); }
   std::string_view bytes(int32_t id) const override { return bytes_[id]; }
@@ -38,6 +38,10 @@ class BpeModel : public TokenizerModel {
   const BpeVocabulary& parts() const { return vocabulary_; }
 
  private:
+  void encode_normal(std::string_view text, std::vector<int32_t>& ids) const;  // of a text in the normal form
+  // Calls sink(pretoken) for each piece that the patterns from `step` on make of `text`.
+  template <class Sink>
+  void cut(std::string_view text, Sink& sink, size_t step = 0) const;
   std::unique_ptr<BpeScratch> acquire() const;
   void release(std::unique_ptr<BpeScratch> scratch) const;
   void encode_pretoken(std::string_view pretoken, BpeScratch& scratch) const;  // into scratch.symbols
@@ -46,6 +50,7 @@ class BpeModel : public TokenizerModel {
 
   BpeVocabulary vocabulary_;
   TokenBytes bytes_;
+  std::vector<Pretokenizer> first_cuts_;
   Pretokenizer pretokenizer_;
   MergeTable pairs_;
   std::unordered_map<std::string_view, int32_t> whole_;  // Ranks, keeps_whole: pretokens that are tokens unmerged

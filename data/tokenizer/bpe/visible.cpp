@@ -76,6 +76,8 @@ TokenizerParts parts_of_visible(const VisibleIds& ids, const std::vector<Visible
                                 const std::string& where_ids, const std::string& where_merges) {
   const VisibleBytes visible;
   BpeVocabulary vocabulary;
+  vocabulary.normal_form = rule.normal_form;
+  vocabulary.first_patterns = std::move(rule.first_patterns);
   vocabulary.pattern = std::move(rule.pattern);
   vocabulary.keeps_whole = rule.keeps_whole;
   for (const auto& [left, right, at] : merges) {
@@ -107,7 +109,7 @@ TokenizerParts parts_of_visible(const VisibleIds& ids, const std::vector<Visible
 }
 
 void set_published_roles(SpecialTokens& specials) {
-  for (const auto& [name, id] : specials.tokens) {
+  for (const auto& [name, id, in_text] : specials.tokens) {
     if (name != "<|endoftext|>") continue;
     specials.roles[static_cast<size_t>(SpecialRole::Bos)] = id;
     specials.roles[static_cast<size_t>(SpecialRole::Eos)] = id;

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "data/text/normal_form.h"
 #include "data/tokenizer/formats/json.h"
 #include "data/tokenizer/model.h"
 #include "data/tokenizer/tokenizer.h"
@@ -44,9 +45,11 @@ VisibleMerge visible_merge(std::string_view line, std::string at);  // "left rig
 
 // The byte-level BPE of these tokens and merges. A token that is neither a byte nor made by a merge (`<|endoftext|>`)
 // is a special. DataError beginning with `where_ids` or `where_merges`.
-struct VisibleRule {
+struct VisibleRule {  // as in BpeVocabulary
+  std::optional<NormalForm> normal_form;
+  std::vector<std::string> first_patterns;
   std::string pattern;
-  bool keeps_whole = false;  // as in BpeVocabulary
+  bool keeps_whole = false;
 };
 TokenizerParts parts_of_visible(const VisibleIds& ids, const std::vector<VisibleMerge>& merges, VisibleRule rule,
                                 const std::string& where_ids, const std::string& where_merges);

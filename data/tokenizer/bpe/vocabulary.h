@@ -2,10 +2,13 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "data/text/normal_form.h"
 
 namespace weft {
 
@@ -45,8 +48,10 @@ struct BpeVocabulary {
   enum class Rule { Merges, Ranks };
 
   Rule rule = Rule::Merges;
-  std::string pattern;
-  std::array<int32_t, 256> byte_ids{};  // all different
+  std::optional<NormalForm> normal_form;    // of a text before it is cut
+  std::vector<std::string> first_patterns;  // each cuts the pieces of the one before it
+  std::string pattern;                      // cuts the pieces of the last of these, or the text
+  std::array<int32_t, 256> byte_ids{};      // all different
   std::vector<BpeMerge> merges;  // Merges: each joins bytes or tokens of other merges. Several may make one token
   bool keeps_whole = false;      // Merges: a pretoken that is a token becomes that token without merging
   std::vector<std::pair<std::string, int32_t>> tokens;  // Ranks: ascending ids, single bytes included

@@ -15,7 +15,7 @@ namespace weft {
 // says which of them begin and end a text and fill batches; if neither exists, `<|endoftext|>` begins and ends texts.
 // Ids above the last token and below `vocabulary` become specials <|reserved_ID|>: a model may have more rows than its
 // tokenizer has tokens. DataError naming file and member if the files require more than byte-level BPE does
-// (another model, a normalizer, a prefix space, tokens put around every text, ...), or if there are more than
+// (another model or normalizer, a prefix space, tokens put around every text, ...), or if there are more than
 // `vocabulary` ids.
 std::shared_ptr<const Tokenizer> read_hugging_face_tokenizer(const fs::path& directory, int64_t vocabulary);
 

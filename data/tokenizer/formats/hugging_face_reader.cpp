@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <set>
+#include <array>
+#include <map>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -13,7 +14,7 @@ namespace weft {
 namespace {
 
 constexpr int kDepth = 16;
-constexpr const char* kHint = "weft has byte-level BPE as GPT-2 and GPT-4 use it";
+constexpr const char* kHint = "weft has byte-level BPE as GPT-2, Llama 3, Qwen and SmolLM use it";
 
 TokenizerJson read_json_file(const fs::path& path) {
   TokenizerJson json = parse_json(read_file(path), path.string(), kDepth);
@@ -44,20 +45,10 @@ bool splits_as_gpt2(const TokenizerJson& step, const std::string& at) {
   return regex == step.end() || *regex != false;
 }
 
-// The pattern of a ByteLevel step, or of a split by an expression before a ByteLevel step that has none.
-std::string pattern_of(const TokenizerJson& json, const std::string& where) {
-  const std::string at = where + ": pre_tokenizer";
-  const TokenizerJson& pre = json_member(json, "pre_tokenizer", where);
-  if (!pre.is_object()) refuse(at, pre);
-  const std::string type = text_member(pre, "type", at);
-  if (type == "ByteLevel") return splits_as_gpt2(pre, at) ? "gpt2" : "none";
-  const auto steps = pre.find("pretokenizers");
-  if (type != "Sequence" || steps == pre.end() || !steps->is_array() || steps->size() != 2) refuse(at, pre);
-  const TokenizerJson &split = (*steps)[0], &bytes = (*steps)[1];
-  if (text_member(split, "type", at) != "Split" || text_member(bytes, "type", at) != "ByteLevel") refuse(at, pre);
-  if (splits_as_gpt2(bytes, at)) refuse(at + ": use_regex after a split", true);
+std::string pattern_of_split(const TokenizerJson& split, const std::string& at) {
   check_unused(split, "invert", at, {false});
-  if (text_member(split, "behavior", at) != "Isolated") refuse(at + ": behavior", split["behavior"]);
+  const TokenizerJson& behavior = json_member(split, "behavior", at);
+  if (behavior != "Isolated") refuse(at + ": behavior", behavior);
   const TokenizerJson& pattern = json_member(split, "pattern", at);
   if (!pattern.is_object() || !pattern.contains("Regex")) refuse(at + ": pattern", pattern);
   const std::string expression = text_member(pattern, "Regex", at + ": pattern");
@@ -66,6 +57,58 @@ std::string pattern_of(const TokenizerJson& json, const std::string& where) {
   } catch (const ConfigError& error) {  // the expression does not compile
     throw DataError(fmt::format("{}: pattern: {}", at, error.what()), error.hint());
   }
+}
+
+// The patterns by which a step cuts the pieces of the one before it: none or one.
+std::vector<std::string> patterns_of_step(const TokenizerJson& step, const std::string& at) {
+  if (!step.is_object()) refuse(at, step);
+  const std::string type = text_member(step, "type", at);
+  if (type == "ByteLevel" && splits_as_gpt2(step, at)) return {"gpt2"};
+  if (type == "ByteLevel") return {};
+  if (type == "Split") return {pattern_of_split(step, at)};
+  if (type != "Digits") refuse(at, step);
+  const auto alone = step.find("individual_digits");
+  return {alone != step.end() && *alone == true ? R"(\p{N})" : R"(\p{N}+)"};
+}
+
+// The patterns of a pre-tokenizer that ends in a ByteLevel step, in their order.
+std::vector<std::string> patterns_of(const TokenizerJson& json, const std::string& where) {
+  const std::string at = where + ": pre_tokenizer";
+  const TokenizerJson& pre = json_member(json, "pre_tokenizer", where);
+  if (!pre.is_object()) refuse(at, pre);
+  TokenizerJson steps = TokenizerJson::array({pre});
+  if (text_member(pre, "type", at) == "Sequence") {
+    steps = json_list(json_member(pre, "pretokenizers", at), at + ": pretokenizers");
+  }
+  std::vector<std::string> patterns;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const bool is_last = i + 1 == steps.size();
+    const bool is_bytes = steps[i].is_object() && steps[i].contains("type") && steps[i]["type"] == "ByteLevel";
+    if (is_last != is_bytes) refuse(at, pre);
+    for (std::string& pattern : patterns_of_step(steps[i], at)) patterns.push_back(std::move(pattern));
+  }
+  if (steps.empty()) refuse(at, pre);
+  if (patterns.empty()) patterns.emplace_back("none");
+  return patterns;
+}
+
+std::optional<NormalForm> normal_form_of(const TokenizerJson& json, const std::string& where) {
+  const auto found = json.find("normalizer");
+  if (found == json.end() || found->is_null()) return {};
+  const std::string at = where + ": normalizer";
+  const TokenizerJson* step = &*found;
+  if (step->is_object() && step->contains("normalizers")) {  // a Sequence
+    const TokenizerJson& steps = json_list((*step)["normalizers"], at + ": normalizers");
+    if (steps.empty()) return {};
+    if (steps.size() > 1) refuse(at, *found);
+    step = &steps[0];
+  }
+  if (!step->is_object()) refuse(at, *found);
+  const std::string type = text_member(*step, "type", at);
+  for (const auto& [name, form] : EnumNames<NormalForm>::kNames) {
+    if (type == name) return form;
+  }
+  refuse(at, *found);
 }
 
 // DataError if the post-processor puts tokens around a text.
@@ -120,46 +163,63 @@ void add_token(VisibleIds& ids, const std::string& name, int32_t id, const std::
   require<DataError>(is_new || known->second == id, "{}: id {}, but the vocabulary gives it {}", at, id, known->second);
 }
 
-// Adds the tokens of added_tokens to `ids` and returns their names.
-std::vector<std::string> add_tokens(const TokenizerJson& json, const std::string& where, VisibleIds& ids) {
-  std::vector<std::string> names;
-  if (!json.contains("added_tokens")) return names;
+struct AddedToken {
+  std::string name;
+  bool in_text = false;
+};
+
+// Adds the tokens of added_tokens to `ids`.
+std::vector<AddedToken> add_tokens(const TokenizerJson& json, const std::string& where, VisibleIds& ids) {
+  std::vector<AddedToken> tokens;
+  if (!json.contains("added_tokens")) return tokens;
   const TokenizerJson& added = json_list(json["added_tokens"], where + ": added_tokens");
   for (size_t i = 0; i < added.size(); ++i) {
     const std::string at = fmt::format("{}: added_tokens[{}]", where, i);
     const TokenizerJson& token = added[i];
-    const std::string name = text_member(token, "content", at);
-    for (const char* option : {"single_word", "lstrip", "rstrip"}) {
-      check_unused(token, option, fmt::format("{}: \"{}\"", at, name), {false});
+    const std::string name = text_member(token, "content", at), named = fmt::format("{}: \"{}\"", at, name);
+    for (const char* option : {"single_word", "lstrip", "rstrip"}) check_unused(token, option, named, {false});
+    const auto special = token.find("special");
+    const bool in_text = special != token.end() && *special == false;
+    // weft looks for names in a text as it is.
+    if (in_text && json.contains("normalizer") && !json["normalizer"].is_null()) {
+      check_unused(token, "normalized", named, {false});
     }
-    add_token(ids, name, json_id(json_member(token, "id", at), at + ": id"), fmt::format("{}: \"{}\"", at, name));
-    names.push_back(name);
+    add_token(ids, name, json_id(json_member(token, "id", at), at + ": id"), named);
+    tokens.push_back({name, in_text});
   }
-  return names;
+  return tokens;
 }
 
-void check_all_are_special(const SpecialTokens& specials, const std::vector<std::string>& names,
-                           const std::string& where) {
-  std::set<std::string> added(names.begin(), names.end());
-  for (const SpecialToken& token : specials.tokens) {
-    require<DataError>(added.erase(token.name) == 1,
-                       "{}: \"{}\" is neither a byte nor made by a merge nor an added token", where, token.name);
+// Marks the added tokens that are found in all text. DataError unless the specials are the added tokens.
+void set_added(SpecialTokens& specials, const std::vector<AddedToken>& tokens, const std::string& where) {
+  std::map<std::string, bool> added;
+  for (const AddedToken& token : tokens) added[token.name] = token.in_text;
+  for (SpecialToken& token : specials.tokens) {
+    const auto found = added.find(token.name);
+    require<DataError>(found != added.end(), "{}: \"{}\" is neither a byte nor made by a merge nor an added token",
+                       where, token.name);
+    token.in_text = found->second;
+    added.erase(found);
   }
   require<DataError>(added.empty(), "{}: added token \"{}\" is an ordinary token of the vocabulary too", where,
-                     added.empty() ? "" : *added.begin());
+                     added.empty() ? "" : added.begin()->first);
 }
 
 TokenizerParts parts_of_json(const TokenizerJson& json, const std::string& where) {
-  check_unused(json, "normalizer", where, {});
   const TokenizerJson& model = json_member(json, "model", where);
   check_bpe(model, where + ": model");
   const TokenizerJson& vocab = json_member(model, "vocab", where + ": model");
   require<DataError>(vocab.is_object(), "{}: model: vocab: expected an object", where);
   VisibleIds ids = visible_ids(vocab, where + ": model: vocab");
-  const std::vector<std::string> added = add_tokens(json, where, ids);
-  TokenizerParts parts = parts_of_visible(ids, merges_from(model, where + ": model"),
-                                          {pattern_of(json, where), keeps_whole(model)}, where, where);
-  check_all_are_special(parts.specials, added, where);
+  const std::vector<AddedToken> added = add_tokens(json, where, ids);
+  VisibleRule rule{.normal_form = normal_form_of(json, where),
+                   .first_patterns = patterns_of(json, where),
+                   .pattern = {},
+                   .keeps_whole = keeps_whole(model)};
+  rule.pattern = std::move(rule.first_patterns.back());
+  rule.first_patterns.pop_back();
+  TokenizerParts parts = parts_of_visible(ids, merges_from(model, where + ": model"), std::move(rule), where, where);
+  set_added(parts.specials, added, where);
   return parts;
 }
 
@@ -167,20 +227,6 @@ TokenizerParts read_tokenizer_json(const fs::path& path) {
   const TokenizerJson json = read_json_file(path);
   check_post_processor(json, path.string());
   return parts_of_json(json, path.string());
-}
-
-// DataError if plain text becomes an added token. weft finds names of tokens in text only where it is asked to.
-void check_added_are_special(const TokenizerJson& json, const std::string& where) {
-  const auto added = json.find("added_tokens");
-  if (added == json.end() || !added->is_array()) return;
-  for (size_t i = 0; i < added->size(); ++i) {
-    const TokenizerJson& token = (*added)[i];
-    if (!token.is_object() || !token.contains("special") || token["special"] == true) continue;
-    throw DataError(fmt::format("{}: added_tokens[{}]: {} is found in all text (\"special\": false), which cannot be "
-                                "represented",
-                                where, i, json_excerpt(token)),
-                    "weft finds added tokens in text only where it is asked to");
-  }
 }
 
 TokenizerParts read_vocab_and_merges(const fs::path& directory) {
@@ -234,7 +280,6 @@ void read_roles(const fs::path& directory, SpecialTokens& specials) {
 
 TokenizerParts read_hugging_face(const fs::path& tokenizer_json) {
   const TokenizerJson json = read_json_file(tokenizer_json);
-  check_added_are_special(json, tokenizer_json.string());
   return parts_of_json(json, tokenizer_json.string());
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -15,7 +16,8 @@ using Json = nlohmann::ordered_json;
 
 // The tokens of a byte-level BPE as visible text, and its merges as pairs of visible texts.
 struct VisibleBpe {
-  std::string pattern, expression;
+  std::optional<NormalForm> normal_form;
+  std::vector<Pretokenizer> cuts;
   std::vector<std::pair<std::string, int32_t>> ids;  // ascending; without specials
   std::vector<std::pair<std::string, std::string>> merges;
   bool keeps_whole = false;
@@ -24,8 +26,9 @@ struct VisibleBpe {
 VisibleBpe visible_bpe(const Tokenizer& tokenizer) {
   const TokenizerJson json = parse_json(tokenizer.to_json(), "the tokenizer");
   const VisibleBytes visible;
-  VisibleBpe bpe{.pattern = "none"};
+  VisibleBpe bpe;
   if (tokenizer.kind() == "bytes") {
+    bpe.cuts.emplace_back(Pretokenizer::Rule::None);
     for (int b = 0; b < 256; ++b) bpe.ids.emplace_back(visible.write(std::string(1, static_cast<char>(b))), b);
     return bpe;
   }
@@ -35,8 +38,9 @@ VisibleBpe visible_bpe(const Tokenizer& tokenizer) {
                     "these files hold byte-level BPE by merges: tokenizer.kind bpe, gpt2 or bytes");
   }
   const auto model = BpeModel::read_json(json, "the tokenizer");
-  const Pretokenizer pretokenizer(model->parts().pattern);
-  bpe.pattern = pretokenizer.pattern(), bpe.expression = pretokenizer.portable_expression();
+  bpe.normal_form = model->parts().normal_form;
+  for (const std::string& pattern : model->parts().first_patterns) bpe.cuts.emplace_back(pattern);
+  bpe.cuts.emplace_back(model->parts().pattern);
   bpe.keeps_whole = model->parts().keeps_whole;
   const auto text = [&](int32_t id) { return visible.write(model->bytes(id)); };
   for (int32_t id = 0; id < model->vocabulary(); ++id) {
@@ -51,10 +55,26 @@ Json byte_level(bool use_regex) {
 }
 
 Json pre_tokenizer(const VisibleBpe& bpe) {
-  if (bpe.pattern == "gpt2" || bpe.pattern == "none") return byte_level(bpe.pattern == "gpt2");
-  const Json split = {
-      {"type", "Split"}, {"pattern", {{"Regex", bpe.expression}}}, {"behavior", "Isolated"}, {"invert", false}};
-  return {{"type", "Sequence"}, {"pretokenizers", Json::array({split, byte_level(false)})}};
+  using Rule = Pretokenizer::Rule;
+  Json steps = Json::array();
+  for (const Pretokenizer& cuts : bpe.cuts) {
+    const bool is_last = &cuts == &bpe.cuts.back(), by_bytes = cuts.rule() == Rule::Gpt2 || cuts.rule() == Rule::None;
+    if (is_last && by_bytes) {
+      steps.push_back(byte_level(cuts.rule() == Rule::Gpt2));
+      continue;
+    }
+    steps.push_back({{"type", "Split"},
+                     {"pattern", {{"Regex", cuts.portable_expression()}}},
+                     {"behavior", "Isolated"},
+                     {"invert", false}});
+    if (is_last) steps.push_back(byte_level(false));
+  }
+  if (steps.size() == 1) return steps[0];
+  return {{"type", "Sequence"}, {"pretokenizers", steps}};
+}
+
+Json normalizer(const VisibleBpe& bpe) {
+  return bpe.normal_form ? Json{{"type", enum_name(*bpe.normal_form)}} : Json();
 }
 
 // The post-processor that puts the frame's specials around a text; without specials ByteLevel's, which adds no token.
@@ -80,14 +100,14 @@ Json post_processor(const std::vector<SpecialToken>& specials, const TextFrame& 
 
 std::string tokenizer_json(const VisibleBpe& bpe, const std::vector<SpecialToken>& specials, const TextFrame& frame) {
   Json added = Json::array();
-  for (const auto& [name, id] : specials) {
+  for (const auto& [name, id, in_text] : specials) {
     added.push_back({{"id", id},
                      {"content", name},
                      {"single_word", false},
                      {"lstrip", false},
                      {"rstrip", false},
                      {"normalized", false},
-                     {"special", true}});
+                     {"special", !in_text}});
   }
   // Each token is dumped by itself, since an ordered object compares every new name with all names before it.
   std::string vocab, merges;
@@ -97,13 +117,19 @@ std::string tokenizer_json(const VisibleBpe& bpe, const std::vector<SpecialToken
     merges += fmt::format("{}{}", merges.empty() ? "" : ",", Json::array({left, right}).dump());
   }
   return fmt::format(
-      R"({{"version":"1.0","truncation":null,"padding":null,"added_tokens":{},"normalizer":null,"pre_tokenizer":{},)"
+      R"({{"version":"1.0","truncation":null,"padding":null,"added_tokens":{},"normalizer":{},"pre_tokenizer":{},)"
       R"("post_processor":{},"decoder":{},"model":{{"type":"BPE","dropout":null,"unk_token":null,)"
       R"("continuing_subword_prefix":"","end_of_word_suffix":"","fuse_unk":false,"byte_fallback":false,)"
       R"("ignore_merges":{},"vocab":{{{}}},"merges":[{}]}}}})"
       "\n",
-      added.dump(), pre_tokenizer(bpe).dump(), post_processor(specials, frame).dump(), byte_level(true).dump(),
-      bpe.keeps_whole, vocab, merges);
+      added.dump(), normalizer(bpe).dump(), pre_tokenizer(bpe).dump(), post_processor(specials, frame).dump(),
+      byte_level(true).dump(), bpe.keeps_whole, vocab, merges);
+}
+
+// Whether vocab.json and merges.txt, which say nothing else, describe the tokenizer.
+bool is_as_gpt2(const VisibleBpe& bpe, const std::vector<SpecialToken>& specials) {
+  return bpe.cuts.size() == 1 && bpe.cuts[0].rule() == Pretokenizer::Rule::Gpt2 && !bpe.normal_form &&
+         !bpe.keeps_whole && std::ranges::none_of(specials, &SpecialToken::in_text);
 }
 
 std::string tokenizer_config(const Tokenizer& tokenizer, int64_t max_length) {
@@ -131,11 +157,11 @@ std::map<std::string, std::string> hugging_face_tokenizer_files(const Tokenizer&
   std::map<std::string, std::string> files;
   files["tokenizer.json"] = tokenizer_json(bpe, tokenizer.specials(), frame);
   files["tokenizer_config.json"] = tokenizer_config(tokenizer, max_length);
-  if (bpe.pattern != "gpt2") return files;
+  if (!is_as_gpt2(bpe, tokenizer.specials())) return files;
   std::string vocab, merges = "#version: 0.2\n";
   for (const auto& [text, id] : bpe.ids)
     vocab += fmt::format("{}{}: {}", vocab.empty() ? "" : ", ", Json(text).dump(), id);
-  for (const auto& [name, id] : tokenizer.specials()) vocab += fmt::format(", {}: {}", Json(name).dump(), id);
+  for (const auto& [name, id, in_text] : tokenizer.specials()) vocab += fmt::format(", {}: {}", Json(name).dump(), id);
   for (const auto& [left, right] : bpe.merges) merges += left + " " + right + "\n";
   files["vocab.json"] = "{" + vocab + "}\n";
   files["merges.txt"] = merges;

@@ -17,20 +17,23 @@ import tempfile
 
 import sentencepiece
 import tokenizers
-from tokenizers import Regex, decoders, models, pre_tokenizers, processors, trainers
+from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 HERE = pathlib.Path(__file__).parent / "foreign"
 SAMPLE = pathlib.Path(__file__).parents[3] / "configs/sample"
 LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
           r"|\s+(?!\S)|\s+")
+QWEN2 = LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")
 STRINGS = ["", " ", "the old man sees a boat.", "  two  blanks\tand a tab ", "Den gamle mannen ser en b\u00e5t.", "ABC abc 12345 3.14",
            "\uff21\uff22 \u00a0x\u3000y", "\u65e5\u672c\u8a9e \U0001f600\U0001f469\u200d\U0001f4bb", "\u2581 \u2581x", "<s> </s> <unk> <|endoftext|>",
-           "it's I'LL '\u017ft", "a\u0085b\u2028c", "x" * 40, "\u00e6\u00f8\u00e5\u00c6\u00d8\u00c5"]
+           "it's I'LL '\u017ft", "a\u0085b\u2028c", "x" * 40, "e\u0301 \u212b A\u030a \u1112\u1161\u11ab q\u0323\u0307 \ufb01 \u0958",
+           "12 34 \u0661\u0662 \u2460\u00bd x9y8z 1e-5", "ask <tool>call</tool> 1<tool>2", "<tool><|endoftext|></tool>\u0301", "\u00e6\u00f8\u00e5\u00c6\u00d8\u00c5"]
 
 
 def random_strings(count=200):
     pick = random.Random(13)
-    alphabet = list("  \t'.,-!?aeinorstdlABET0129\u00e5\u00f8\u00e6\u00e9\u00a0\u3000\u2581\u4e2d\U0001f600\uff21")
+    alphabet = list("  \t'.,-!?aeinorstdlABET0129\u00e5\u00f8\u00e6\u00e9\u00a0\u3000\u2581\u4e2d\U0001f600\uff21\u0301\u030a\u0323\u1112\u1161\u11ab")
+    alphabet.append("<tool>")
     return ["".join(pick.choice(alphabet) for _ in range(pick.randint(1, 40))) for _ in range(count)]
 
 
@@ -51,12 +54,19 @@ def train_sentencepiece(texts):
 
 def train_tokenizers(texts):
     llama3 = [pre_tokenizers.Split(Regex(LLAMA3), "isolated"), pre_tokenizers.ByteLevel(False, use_regex=False)]
-    for name, pre in {"gpt2": pre_tokenizers.ByteLevel(add_prefix_space=False), "llama3": pre_tokenizers.Sequence(llama3)}.items():
+    qwen2 = [pre_tokenizers.Split(Regex(QWEN2), "isolated"), pre_tokenizers.ByteLevel(False, use_regex=False)]
+    smollm2 = [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+    for name, pre in {"gpt2": pre_tokenizers.ByteLevel(add_prefix_space=False), "llama3": pre_tokenizers.Sequence(llama3),
+                      "qwen2": pre_tokenizers.Sequence(qwen2), "smollm2": pre_tokenizers.Sequence(smollm2)}.items():
         made = tokenizers.Tokenizer(models.BPE(ignore_merges=name == "llama3"))
         made.pre_tokenizer, made.decoder = pre, decoders.ByteLevel()
+        if name == "qwen2":
+            made.normalizer = normalizers.NFC()
         made.train_from_iterator(texts, trainers.BpeTrainer(
             vocab_size=400, special_tokens=["<|endoftext|>", "<pad>"], show_progress=False,
             initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
+        if name == "qwen2":  # as its marks of tool calls: in all text, and shown
+            made.add_tokens([AddedToken(text, normalized=False, special=False) for text in ("<tool>", "</tool>")])
         end = ("<|endoftext|>", made.token_to_id("<|endoftext|>"))
         if name == "llama3":
             made.post_processor = processors.TemplateProcessing("<|endoftext|> $A", special_tokens=[end])
@@ -86,7 +96,7 @@ def main():
         processor = sentencepiece.SentencePieceProcessor(model_file=str(HERE / f"{name}.model"))
         golden["ids"][name] = [processor.encode(s) for s in strings]
         golden["decoded"][name] = [processor.decode(ids) for ids in golden["ids"][name]]
-    for name in ("gpt2", "llama3"):
+    for name in ("gpt2", "llama3", "qwen2", "smollm2"):
         tokenizer = tokenizers.Tokenizer.from_file(str(HERE / f"{name}.json"))
         golden["ids"][name] = [tokenizer.encode(s, add_special_tokens=False).ids for s in strings]
     (HERE.parent / "foreign_golden.json").write_text(

@@ -17,6 +17,10 @@ using namespace test;
 
 using Pretokens = std::vector<std::string>;
 
+constexpr const char* kQwen2 =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr const char* kDigits = R"(\p{N})";
+
 Pretokens split(const std::string& pattern, std::string_view text) {
   Pretokens pretokens;
   Pretokenizer(pattern).for_each(text, [&](std::string_view pretoken) { pretokens.emplace_back(pretoken); });
@@ -67,6 +71,9 @@ TEST(Pretokenizer, KnowsTheExpressionsThatItsScannersReplace) {
       R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+)");
   EXPECT_EQ(classic.rule(), Pretokenizer::Rule::Gpt4Classic);
   EXPECT_EQ(classic.pattern(), "gpt4-classic");
+  EXPECT_EQ(Pretokenizer(kQwen2).rule(), Pretokenizer::Rule::Qwen2);
+  EXPECT_EQ(Pretokenizer(kQwen2).pattern(), kQwen2);  // so that hashes of tokenizers stay
+  EXPECT_EQ(Pretokenizer(kDigits).rule(), Pretokenizer::Rule::Digits);
   EXPECT_EQ(Pretokenizer("words").rule(), Pretokenizer::Rule::Custom);  // the letters w, o, r, d, s
 }
 
@@ -78,6 +85,8 @@ TEST(Pretokenizer, ScannersEqualTheirExpressions) {
        R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++\z|\s*[\r\n]|\s+(?!\S)|\s)"},
       {"gpt4-classic",
        R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"},
+      {kQwen2, kQwen2},
+      {kDigits, kDigits},
       {"o200k",
        R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)"}};
   const std::vector<std::string> parts = {" ",  " ",      "\n", "\r", "\t",     "'",      "s", "S",      "t",
@@ -98,7 +107,8 @@ TEST(Pretokenizer, ScannersEqualTheirExpressions) {
 
 TEST(Pretokenizer, CoversAnyBytes) {
   std::mt19937 random(4);
-  for (const std::string pattern : {"gpt2", "gpt4", "gpt4-classic", "o200k", "none", R"(\w+)", R"((?=a)|b\Kc|\s)"}) {
+  for (const std::string pattern :
+       {"gpt2", "gpt4", "gpt4-classic", "o200k", kQwen2, kDigits, "none", R"(\w+)", R"((?=a)|b\Kc|\s)"}) {
     for (int round = 0; round < 500; ++round) {
       std::string text;
       for (size_t n = random() % 40; n > 0; --n) {
@@ -124,7 +134,7 @@ TEST(Pretokenizer, TakesInvalidBytesAsCharactersOfNoClass) {
 
 TEST(Pretokenizer, CutsSafely) {
   std::mt19937 random(5);
-  for (const std::string name : {"gpt2", "gpt4", "gpt4-classic", "o200k"}) {
+  for (const std::string name : {"gpt2", "gpt4", "gpt4-classic", "o200k", kQwen2}) {
     const Pretokenizer pretokenizer(name);
     for (int round = 0; round < 2000; ++round) {
       std::string text;
@@ -136,6 +146,7 @@ TEST(Pretokenizer, CutsSafely) {
     }
   }
   EXPECT_EQ(Pretokenizer("none").safe_split("a b c", 1), 5u);
+  EXPECT_EQ(Pretokenizer(kDigits).safe_split("a b c", 1), 5u);
 }
 
 TEST(Pretokenizer, ErrorsExplainWhatIsWrongWithAnExpression) {
