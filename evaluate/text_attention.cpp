@@ -29,8 +29,7 @@ TextAttention text_attention(const LoadedModel& loaded, const AttentionQuestion&
   if (!loaded.job.is_translation()) {
     require<ConfigError>(!question.translation && !question.head,
                          "{} holds a language model: give one text, and no head that aligns", found.model);
-    found.maps =
-        attention_maps(loaded, {}, encode_prompt(question.text, *loaded.target_tokenizer), question.most_weights);
+    found.maps = attention_maps(loaded, {}, text_generator(loaded).prompt(question.text), question.most_weights);
     return found;
   }
   require<DataError>(!is_blank(question.text), "the source is blank: there is nothing to translate");

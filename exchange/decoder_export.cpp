@@ -2,6 +2,7 @@
 // Exports a GPT as the first family of `transformers` that computes the same.
 #include <nlohmann/json.hpp>
 
+#include "data/prepare/specials.h"
 #include "data/tokenizer/formats/hugging_face.h"
 #include "exchange/export_plan.h"
 #include "exchange/family.h"
@@ -34,13 +35,18 @@ std::string config_json(const Family& family, const ModelToExport& model) {
   return json.dump(2) + "\n";
 }
 
+// A text that a model continues begins as its documents do, and does not end.
+TextFrame frame_of(const ModelToExport& model) {
+  return {.before = document_specials(model.job.data, *model.target_tokenizer).bos, .after = {}};
+}
+
 }  // namespace
 
 ExportPlan plan_decoder(const ModelToExport& model) {
   const Family& family = family_of(model.job.model, model.where);
   const Tokenizer& tokenizer = *model.target_tokenizer;
   ExportPlan plan{.architecture = std::string(family.architecture()),
-                  .files = hugging_face_tokenizer_files(tokenizer, model.job.model.max_length)};
+                  .files = hugging_face_tokenizer_files(tokenizer, model.job.model.max_length, frame_of(model))};
   plan.files["config.json"] = config_json(family, model);
   plan.files["generation_config.json"] = special_ids(tokenizer).dump(2) + "\n";
   const ModelSpec spec{.config = family.as_stored(model.job.model), .vocabularies = {.target = tokenizer.vocabulary()}};

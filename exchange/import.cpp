@@ -162,9 +162,10 @@ void import_hugging_face(const fs::path& directory, const fs::path& out, nlohman
   const ConfigFile file(directory / "config.json");
   const Family& family = family_of(file);
   const DescribedModel model = family.read(file);
-  const JobConfig job = job_of(directory, model.config);
+  JobConfig job = job_of(directory, model.config);
   const ImportedWeights weights(directory, family, model);
-  const auto tokenizer = read_hugging_face_tokenizer(directory, model.vocabulary);
+  const auto [tokenizer, begins_texts] = read_hugging_face_tokenizer(directory, model.vocabulary);
+  job.data.source_bos = begins_texts;
   origin["imported"] = {{"from", fs::absolute(directory).string()},
                         {"architecture", family.type()},
                         {"dtype", weights.dtype()},

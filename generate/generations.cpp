@@ -13,7 +13,7 @@ void check_prompts(const JobConfig& job, const Tokenizer& source, const Tokenize
     size_t tokens = 0;
     try {
       tokens = job.is_translation() ? encode_sentence(prompts[i], source, job.data).size()
-                                    : encode_prompt(prompts[i], target).size();
+                                    : encode_prompt(prompts[i], target, job.data).size();
     } catch (const DataError& error) {
       throw ConfigError(fmt::format("{}: {}", key, error.what()), "change the prompt, or remove it");
     }

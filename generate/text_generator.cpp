@@ -26,10 +26,13 @@ SearchTokens search_tokens(const Tokenizer& tokenizer, const SearchConfig& confi
 
 }  // namespace
 
-std::vector<int32_t> encode_prompt(const std::string& text, const Tokenizer& tokenizer, const EncodeOptions& options) {
-  std::vector<int32_t> tokens = tokenizer.encode(text, options);
+std::vector<int32_t> encode_prompt(const std::string& text, const Tokenizer& tokenizer, const DataConfig& data,
+                                   const EncodeOptions& options) {
+  const auto [bos, eos] = document_specials(data, tokenizer);
+  std::vector<int32_t> tokens;
+  if (bos) tokens.push_back(*bos);
+  tokenizer.encode_append(text, tokens, options);
   // Documents are separated by the end token, so it also begins one.
-  const auto eos = tokenizer.special(SpecialRole::Eos);
   if (tokens.empty() && eos) tokens = {*eos};
   require<DataError>(!tokens.empty(), "an empty prompt, and the tokenizer has no end token to begin with");
   return tokens;
@@ -74,7 +77,7 @@ std::vector<NBest> TextGenerator::generate(const std::vector<std::string>& texts
 }
 
 std::vector<int32_t> TextGenerator::prompt(const std::string& text) const {
-  return encode_prompt(text, target_tokenizer, prompts);
+  return encode_prompt(text, target_tokenizer, job.data, prompts);
 }
 
 std::string TextGenerator::text(const Hypothesis& hypothesis, std::span<const std::string> stop_strings) const {

@@ -39,9 +39,10 @@ struct TextGenerator {
   std::vector<int32_t> prompt(const std::string& text) const;
 };
 
-// The tokens of a text to continue; for an empty text the end token, which also begins a document.
+// The tokens of a text to continue, behind bos if the job's documents begin with it; for an empty text that or the end
+// token, which also begins a document.
 // Throws DataError if the text is empty and the tokenizer has no end token.
-std::vector<int32_t> encode_prompt(const std::string& text, const Tokenizer& tokenizer,
+std::vector<int32_t> encode_prompt(const std::string& text, const Tokenizer& tokenizer, const DataConfig& data,
                                    const EncodeOptions& options = {});
 // A sentence to translate, encoded as preparation encodes sources; an empty sentence has no tokens.
 std::vector<int32_t> encode_sentence(const std::string& text, const Tokenizer& tokenizer, const DataConfig& data);

@@ -8,6 +8,7 @@
 #include "base/files/new_file.h"
 #include "base/hdf5.h"
 #include "data/prepare/specials.h"
+#include "generate/text_generator.h"
 #include "kernels/ops/elementwise.h"
 #include "kernels/transfer.h"
 
@@ -44,7 +45,7 @@ std::vector<int32_t> vector_tokens(const LoadedModel& loaded, const std::string&
   std::vector<int32_t> tokens;
   if (!text.empty()) {
     tokens = loaded.job.is_translation() ? encode_source(text, *loaded.source_tokenizer, loaded.job.data)
-                                         : loaded.target_tokenizer->encode(text);
+                                         : text_generator(loaded).prompt(text);
   }
   require<DataError>(!tokens.empty(), "text {} is empty: it has no vector", index + 1);
   const int64_t most = loaded.job.model.max_length;

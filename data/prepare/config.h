@@ -208,7 +208,10 @@ struct DataConfig {
             {Range{.min = 0, .max = 1}, kPrepared});
     v.field("split_seed", split_seed, "Seed of the draw (split: hash).", {Range{.min = 0}, kPrepared});
     v.field("source_bos", source_bos,
-            "Begin source sequences with the tokenizer's bos. Target sequences always have bos and eos.", kPrepared);
+            "Begin source sequences, documents and prompts with the tokenizer's bos, as models that were trained so "
+            "need it. "
+            "Target sequences always have bos and eos.",
+            kPrepared);
     v.field("source_eos", source_eos, "End source sequences with the tokenizer's eos.", kPrepared);
     v.field("max_source_tokens", max_source_tokens,
             "Tokens of a source sequence or prompt at most, specials included; 0: any.", {Range{.min = 0}, kPrepared});

@@ -12,11 +12,16 @@ int32_t needed(const Tokenizer& tokenizer, SpecialRole role, const char* name, c
                     fmt::format("name it in the tokenizer's `specials` and set its `{}`", name));
 }
 
+// The special that begins sources, documents and prompts, if the job asks for one.
+std::optional<int32_t> source_bos(const DataConfig& config, const Tokenizer& tokenizer, const char* sequences) {
+  if (!config.source_bos) return {};
+  return needed(tokenizer, SpecialRole::Bos, "bos", sequences);
+}
+
 }  // namespace
 
 SideSpecials source_specials(const DataConfig& config, const Tokenizer& tokenizer) {
-  SideSpecials specials;
-  if (config.source_bos) specials.bos = needed(tokenizer, SpecialRole::Bos, "bos", "source sequences of a translation");
+  SideSpecials specials{.bos = source_bos(config, tokenizer, "source sequences of a translation"), .eos = {}};
   if (config.source_eos) specials.eos = needed(tokenizer, SpecialRole::Eos, "eos", "source sequences of a translation");
   return specials;
 }
@@ -24,6 +29,11 @@ SideSpecials source_specials(const DataConfig& config, const Tokenizer& tokenize
 SideSpecials target_specials(const Tokenizer& tokenizer) {
   return {.bos = needed(tokenizer, SpecialRole::Bos, "bos", "target sequences of a translation"),
           .eos = needed(tokenizer, SpecialRole::Eos, "eos", "target sequences of a translation")};
+}
+
+SideSpecials document_specials(const DataConfig& config, const Tokenizer& tokenizer) {
+  return {.bos = source_bos(config, tokenizer, "documents and prompts (data.source_bos)"),
+          .eos = tokenizer.special(SpecialRole::Eos)};
 }
 
 SideSpecials answer_specials(const Tokenizer& tokenizer) {
@@ -34,8 +44,12 @@ RecordSpecials specials_of(const DataConfig& config, const Tokenizer& source, co
   if (config.is_translation()) {
     return {.source = source_specials(config, source), .target = target_specials(target)};
   }
-  if (config.is_pairs()) return {.source = {}, .target = answer_specials(target)};  // the answer follows its prompt
-  return {.source = {.eos = source.special(SpecialRole::Eos)}, .target = {}};
+  RecordSpecials specials{.source = document_specials(config, source), .target = {}};
+  if (config.is_pairs()) {  // the answer follows its prompt
+    specials.source.eos.reset();
+    specials.target = answer_specials(target);
+  }
+  return specials;
 }
 
 std::vector<int32_t> encode_source(const std::string& text, const Tokenizer& tokenizer, const DataConfig& config) {

@@ -19,11 +19,14 @@ struct SideSpecials {
 // begins with `bos` and ends with `eos`. ConfigError if the tokenizer has no such token.
 SideSpecials source_specials(const DataConfig& config, const Tokenizer& tokenizer);
 SideSpecials target_specials(const Tokenizer& tokenizer);
+// A document ends with `eos` if the tokenizer has one. It begins with `bos` if data.source_bos requires that, and so
+// does a prompt, as the beginning of a document.
+SideSpecials document_specials(const DataConfig& config, const Tokenizer& tokenizer);
 // An answer to a prompt ends with `eos`.
 SideSpecials answer_specials(const Tokenizer& tokenizer);
 
-// The specials around both sides of a record. A document has a source side alone, and ends with `eos` if the tokenizer
-// has one. ConfigError if a tokenizer lacks a special that sequences need.
+// The specials around both sides of a record. A document has a source side alone. ConfigError if a tokenizer lacks a
+// special that sequences need.
 struct RecordSpecials {
   SideSpecials source, target;
 };

@@ -183,6 +183,22 @@ TEST_F(Gpt2Export, OtherTokenizersAreRefusedByName) {
   }
 }
 
+// Such as Llama 3's: what it puts before a text begins documents and prompts, and stands in the export.
+TEST_F(Gpt2Export, ATokenBeforeEachTextStaysThere) {
+  Json described = golden()["cases"].begin().value()["config"];
+  described["vocab_size"] = 400;
+  Gpt2Directory directory(described);
+  directory.files = {
+      {"tokenizer.json", read_file(fs::path(source_dir()) / "tests/data/tokenizer/foreign/llama3.json")}};
+  const fs::path checkpoint = imported(directory);
+  EXPECT_TRUE(parse_stored_job(read_checkpoint_manifest(checkpoint).job, "the job").data.source_bos);
+  exported(checkpoint);
+  const Json single = exported_json("tokenizer.json")["post_processor"]["single"];
+  EXPECT_EQ(
+      single,
+      Json::parse(R"([{"SpecialToken":{"id":"<|endoftext|>","type_id":0}},{"Sequence":{"id":"A","type_id":0}}])"));
+}
+
 // Every tokenizer that can be exported is imported unchanged: its hash covers everything that changes ids.
 TEST_F(Gpt2Export, TokenizersRoundTrip) {
   const std::string text = "the cat sat in the other hat, don't the cats? 1234 the\n\n the";
@@ -193,8 +209,9 @@ TEST_F(Gpt2Export, TokenizersRoundTrip) {
   for (const TokenizerConfig& config : configs) {
     const auto tokenizer = tokenizer_of(config, text);
     for (const auto& [name, file] : hugging_face_tokenizer_files(*tokenizer, 16)) scratch.write(name, file);
-    const auto read = read_hugging_face_tokenizer(scratch.path(), tokenizer->vocabulary());
+    const auto [read, begins_texts] = read_hugging_face_tokenizer(scratch.path(), tokenizer->vocabulary());
     EXPECT_EQ(read->encode(text), tokenizer->encode(text)) << config.pattern;
+    EXPECT_FALSE(begins_texts);
     EXPECT_EQ(read->specials(), tokenizer->specials());
     if (config.kind == TokenizerKind::Bpe) {
       EXPECT_EQ(read->hash(), tokenizer->hash()) << config.pattern;
@@ -202,7 +219,8 @@ TEST_F(Gpt2Export, TokenizersRoundTrip) {
     EXPECT_EQ(fs::exists(scratch / "merges.txt"), config.kind == TokenizerKind::Bpe && config.pattern == "gpt2");
     fs::remove(scratch / "tokenizer.json");
     if (fs::exists(scratch / "merges.txt")) {
-      EXPECT_EQ(read_hugging_face_tokenizer(scratch.path(), tokenizer->vocabulary())->hash(), tokenizer->hash());
+      EXPECT_EQ(read_hugging_face_tokenizer(scratch.path(), tokenizer->vocabulary()).tokenizer->hash(),
+                tokenizer->hash());
     }
     for (const char* name : {"vocab.json", "merges.txt", "tokenizer_config.json"}) fs::remove(scratch / name);
   }

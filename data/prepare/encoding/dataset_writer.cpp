@@ -9,10 +9,10 @@ namespace weft {
 
 DatasetWriter::DatasetWriter(const DataConfig& data, const Manifest& manifest, const fs::path& directory)
     : data_(data) {
-  const bool pairs = data_.is_pairs();
-  source_specials_ = pairs ? int{data_.source_bos} + int{data_.source_eos} : int{manifest.source.eos.has_value()};
+  source_begins_ = int{data_.source_bos};
+  source_ends_ = data_.is_translation() ? int{data_.source_eos} : int{manifest.source.eos.has_value()};
   target_specials_ = 2;
-  if (manifest.kind == DatasetKind::Answers) source_specials_ = 0, target_specials_ = 1;
+  if (manifest.kind == DatasetKind::Answers) source_ends_ = 0, target_specials_ = 1;
   for (const DataSplit split : kSplits) {
     source_stats_.emplace_back(manifest.source.vocabulary, manifest.source.unk);
     target_stats_.emplace_back(manifest.target.vocabulary, manifest.target.unk);
@@ -41,7 +41,8 @@ void DatasetWriter::take(const EncodedBatch& batch) {
     entries_[s].truncated += record.truncated;
     entries_[s].invalid_utf8 += record.invalid_utf8 && (record.begins || !document_is_invalid_);
     document_is_invalid_ = record.invalid_utf8 || (document_is_invalid_ && !record.begins);
-    source_stats_[s].add(source, record.ends ? source_specials_ : 0, record.source_bytes);
+    const int specials = (record.begins ? source_begins_ : 0) + (record.ends ? source_ends_ : 0);
+    source_stats_[s].add(source, specials, record.source_bytes);
     if (data_.is_pairs()) {
       target_stats_[s].add(target, target_specials_, record.target_bytes);
       writers_[s]->add_pair(source, target, record.reference);

@@ -45,8 +45,8 @@ class DatasetWriter {
   void check_unknown(DataSplit split, const SideCounts& counts, const char* side) const;
 
   const DataConfig& data_;
-  int source_specials_ = 0;  // specials that preparation adds to each sequence or document
-  int target_specials_ = 0;
+  int source_begins_ = 0, source_ends_ = 0;  // specials that preparation puts before and after a source or document
+  int target_specials_ = 0;                  // and around a target
   BySplit<std::unique_ptr<SplitWriter>> writers_;
   BySplit<SplitEntry> entries_;
   std::vector<TokenStats> source_stats_, target_stats_;

@@ -64,7 +64,7 @@ SequenceEncoder::SequenceEncoder(const DataConfig& config, TokenizerPtr source, 
 SequenceEncoder::Fit SequenceEncoder::encode_side(const Side& side, const TextRecord& record, bool target,
                                                   OverlongPairs overlong, std::vector<int32_t>& ids) const {
   const size_t begin = ids.size();
-  if (side.specials.bos) ids.push_back(*side.specials.bos);
+  if (side.specials.bos && record.begins) ids.push_back(*side.specials.bos);
   const size_t text_begin = ids.size();
   try {
     side.tokenizer->encode_append(target ? record.target : record.source, ids);

@@ -15,9 +15,13 @@ namespace weft {
 // says which of them begin and end a text and fill batches; if neither exists, `<|endoftext|>` begins and ends texts.
 // Ids above the last token and below `vocabulary` become specials <|reserved_ID|>: a model may have more rows than its
 // tokenizer has tokens. DataError naming file and member if the files require more than byte-level BPE does
-// (another model or normalizer, a prefix space, tokens put around every text, ...), or if there are more than
-// `vocabulary` ids.
-std::shared_ptr<const Tokenizer> read_hugging_face_tokenizer(const fs::path& directory, int64_t vocabulary);
+// (another model or normalizer, a prefix space, tokens put around every text other than bos before it, ...), or if
+// there are more than `vocabulary` ids.
+struct HuggingFaceTokenizer {
+  std::shared_ptr<const Tokenizer> tokenizer;
+  bool begins_texts = false;  // whether every text begins with bos
+};
+HuggingFaceTokenizer read_hugging_face_tokenizer(const fs::path& directory, int64_t vocabulary);
 
 // The specials that are put around every text.
 struct TextFrame {

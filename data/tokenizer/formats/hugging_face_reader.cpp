@@ -111,19 +111,38 @@ std::optional<NormalForm> normal_form_of(const TokenizerJson& json, const std::s
   refuse(at, *found);
 }
 
-// DataError if the post-processor puts tokens around a text.
-void check_post_processor(const TokenizerJson& json, const std::string& where) {
-  const auto post = json.find("post_processor");
-  if (post == json.end() || post->is_null()) return;
-  const std::string at = where + ": post_processor";
-  if (!post->is_object()) refuse(at, *post);
-  const std::string type = text_member(*post, "type", at);
-  if (type == "ByteLevel") return;  // ByteLevel changes offsets only
-  const auto single = post->find("single");
-  if (type != "TemplateProcessing" || single == post->end() || !single->is_array()) refuse(at, *post);
-  for (const TokenizerJson& piece : *single) {
-    if (!piece.is_object() || !piece.contains("Sequence")) refuse(at + ": single", piece);
+// The token that a template puts before a text; empty: none. DataError if it puts others around it.
+std::string token_before(const TokenizerJson& processor, const std::string& at) {
+  if (!processor.is_object()) refuse(at, processor);
+  const std::string type = text_member(processor, "type", at);
+  if (type == "ByteLevel") return {};  // it changes offsets only
+  std::string before;
+  if (type == "Sequence") {
+    for (const TokenizerJson& step : json_list(json_member(processor, "processors", at), at + ": processors")) {
+      const std::string token = token_before(step, at);
+      if (!before.empty() && !token.empty()) refuse(at, processor);
+      before += token;
+    }
+    return before;
   }
+  const auto single = processor.find("single");
+  if (type != "TemplateProcessing" || single == processor.end() || !single->is_array()) refuse(at, processor);
+  bool is_behind = false;
+  for (const TokenizerJson& piece : *single) {
+    const bool is_text = piece.is_object() && piece.contains("Sequence");
+    const bool is_token = piece.is_object() && piece.contains("SpecialToken");
+    if (is_text == is_behind || (!is_text && (!is_token || !before.empty()))) refuse(at + ": single", piece);
+    if (is_text)
+      is_behind = true;
+    else
+      before = text_member(piece["SpecialToken"], "id", at + ": single");
+  }
+  return before;
+}
+
+std::string token_before_texts(const TokenizerJson& json, const std::string& where) {
+  const auto post = json.find("post_processor");
+  return post == json.end() || post->is_null() ? "" : token_before(*post, where + ": post_processor");
 }
 
 void check_bpe(const TokenizerJson& model, const std::string& at) {
@@ -223,12 +242,6 @@ TokenizerParts parts_of_json(const TokenizerJson& json, const std::string& where
   return parts;
 }
 
-TokenizerParts read_tokenizer_json(const fs::path& path) {
-  const TokenizerJson json = read_json_file(path);
-  check_post_processor(json, path.string());
-  return parts_of_json(json, path.string());
-}
-
 TokenizerParts read_vocab_and_merges(const fs::path& directory) {
   const fs::path added = directory / "added_tokens.json";
   TokenizerParts parts = read_gpt2(directory / "vocab.json", directory / "merges.txt");
@@ -251,26 +264,29 @@ std::string role_name(const TokenizerJson& json, const char* key, const std::str
   return json_name(*found, where + ": " + key);
 }
 
-void read_roles(const fs::path& directory, SpecialTokens& specials) {
+// Sets the roles that the files of the directory name. `begins`: the token that its tokenizer.json puts before texts.
+void read_roles(const fs::path& directory, const std::string& begins, SpecialTokens& specials) {
   fs::path path = directory / "tokenizer_config.json";
   if (!fs::exists(path)) path = directory / "special_tokens_map.json";
-  if (!fs::exists(path)) return;
   const std::string where = path.string();
-  const TokenizerJson json = read_json_file(path);
-  check_unused(json, "add_bos_token", where, {false});
+  const TokenizerJson json = fs::exists(path) ? read_json_file(path) : TokenizerJson::object();
+  check_unused(json, "add_bos_token", where, {false, !begins.empty()});
   check_unused(json, "add_eos_token", where, {false});
   check_unused(json, "add_prefix_space", where, {false});
-  const auto set = [&](const char* key, SpecialRole role) {
-    const std::string name = role_name(json, key, where);
+  const auto set = [&](const std::string& key, const std::string& name, SpecialRole role) {
     if (name.empty()) return;
     const auto token = std::ranges::find(specials.tokens, name, &SpecialToken::name);
     require<DataError>(token != specials.tokens.end(), "{}: {} \"{}\" is no special token of the vocabulary", where,
                        key, name);
     specials.roles[static_cast<size_t>(role)] = token->id;
   };
-  set("bos_token", SpecialRole::Bos);
-  set("eos_token", SpecialRole::Eos);
-  set("pad_token", SpecialRole::Pad);
+  const std::string bos = role_name(json, "bos_token", where);
+  set("bos_token", bos, SpecialRole::Bos);
+  set("eos_token", role_name(json, "eos_token", where), SpecialRole::Eos);
+  set("pad_token", role_name(json, "pad_token", where), SpecialRole::Pad);
+  require<DataError>(begins.empty() || bos.empty() || bos == begins,
+                     "{}: bos_token is \"{}\", but tokenizer.json puts \"{}\" before a text", where, bos, begins);
+  set("the token before a text", begins, SpecialRole::Bos);
   // Other programs often pad batches with the end token; weft never generates the pad token, so no text would end.
   auto& pad = specials.roles[static_cast<size_t>(SpecialRole::Pad)];
   if (pad == specials.roles[static_cast<size_t>(SpecialRole::Eos)]) pad.reset();
@@ -283,15 +299,23 @@ TokenizerParts read_hugging_face(const fs::path& tokenizer_json) {
   return parts_of_json(json, tokenizer_json.string());
 }
 
-std::shared_ptr<const Tokenizer> read_hugging_face_tokenizer(const fs::path& directory, int64_t vocabulary) {
+HuggingFaceTokenizer read_hugging_face_tokenizer(const fs::path& directory, int64_t vocabulary) {
   const fs::path whole = directory / "tokenizer.json";
   const bool is_whole = fs::exists(whole);
   if (!is_whole && !fs::exists(directory / "vocab.json")) {
     throw DataError(fmt::format("{}: neither tokenizer.json nor vocab.json is here", directory.string()),
                     "save the tokenizer beside the model");
   }
-  TokenizerParts parts = is_whole ? read_tokenizer_json(whole) : read_vocab_and_merges(directory);
-  read_roles(directory, parts.specials);
+  std::string begins;
+  TokenizerParts parts;
+  if (is_whole) {
+    const TokenizerJson json = read_json_file(whole);
+    begins = token_before_texts(json, whole.string());
+    parts = parts_of_json(json, whole.string());
+  } else {
+    parts = read_vocab_and_merges(directory);
+  }
+  read_roles(directory, begins, parts.specials);
   int64_t ids = parts.model->vocabulary();
   if (!parts.specials.tokens.empty()) ids = std::max<int64_t>(ids, parts.specials.tokens.back().id + 1);
   require<DataError>(ids <= vocabulary, "{}: the tokenizer has ids up to {}, the model a vocabulary of {}",
@@ -302,7 +326,7 @@ std::shared_ptr<const Tokenizer> read_hugging_face_tokenizer(const fs::path& dir
     parts.specials.tokens.push_back({fmt::format("<|reserved_{}|>", id), static_cast<int32_t>(id)});
   }
   try {
-    return std::make_shared<const Tokenizer>(std::move(parts.model), std::move(parts.specials));
+    return {std::make_shared<const Tokenizer>(std::move(parts.model), std::move(parts.specials)), !begins.empty()};
   } catch (const DataError& error) {
     throw DataError(fmt::format("{}: {}", directory.string(), error.what()), error.hint());
   }

@@ -39,6 +39,21 @@ TEST(Prepare, DocumentsStandEndToEndEachWithEos) {
   EXPECT_EQ(Dataset::splits(data.directory), std::vector{DataSplit::Train});
 }
 
+TEST(Prepare, DocumentsBeginWithBosIfTheJobAsksForIt) {
+  const Scratch scratch;
+  DataConfig data = text_config(scratch, {scratch.write("a.txt", "ab\n\nc\n")});
+  data.source_bos = true;
+  const PrepareReport report = prepare({data, bytes_tokenizer()});
+  const Dataset dataset = Dataset::open(data.directory, DataSplit::Train);
+  const std::string text = dataset.load_source_tokenizer()->decode(all_tokens(dataset), {.show_specials = true});
+  EXPECT_EQ(text, "<s>ab</s><s>c</s>");
+  EXPECT_EQ(report.manifest.splits.at(DataSplit::Train).source.text_tokens, 3);
+  EXPECT_THAT(error_of([&] {
+                prepare({data, {.kind = TokenizerKind::Bytes}}, {.force = true});
+              }),
+              HasSubstr("the documents and prompts (data.source_bos) need `bos`"));
+}
+
 // A document that the split cuts has its end token at its end, not at the cut.
 TEST(Prepare, ACutThroughADocumentIsNotItsEnd) {
   const Scratch scratch;
@@ -284,6 +299,7 @@ TEST(Prepare, OutputDoesNotDependOnThreads) {
   }
 }
 
+// Bos stands before the first piece alone.
 TEST(Prepare, ALongDocumentIsEncodedInPiecesAsTheWhole) {
   const Scratch scratch;
   std::string text;
@@ -294,14 +310,21 @@ TEST(Prepare, ALongDocumentIsEncodedInPiecesAsTheWhole) {
       DataConfig data =
           text_config(scratch, {scratch.write("a.txt", valid ? text : text + "\xff"), scratch.write("b.txt", "b")});
       data.document_delimiter = DocumentDelimiter::File;
+      data.source_bos = !tokenizer.bos.empty();
       fs::remove_all(data.directory);
       const PrepareReport report = prepare({data, tokenizer}, {.threads = 3});
       EXPECT_EQ(report.manifest.splits.at(DataSplit::Train).records, 2);
       EXPECT_EQ(report.manifest.splits.at(DataSplit::Train).invalid_utf8, valid ? 0 : 1);
       const Dataset dataset = Dataset::open(data.directory, DataSplit::Train);
       const auto known = dataset.load_source_tokenizer();
-      Ids expected = known->encode(valid ? text : text + "\xff");
+      Ids expected;
+      const auto begin = [&] {
+        if (data.source_bos) expected.push_back(*known->special(SpecialRole::Bos));
+      };
+      begin();
+      known->encode_append(valid ? text : text + "\xff", expected);
       expected.push_back(*known->special(SpecialRole::Eos));
+      begin();
       known->encode_append("b", expected);
       expected.push_back(*known->special(SpecialRole::Eos));
       EXPECT_TRUE(all_tokens(dataset) == expected);

@@ -12,7 +12,8 @@ namespace {
 
 using namespace test;
 
-constexpr int32_t kEos = 257;  // the end token of bytes_tokenizer()
+// bytes_tokenizer() has them behind its 256 bytes.
+constexpr int32_t kBos = 256, kEos = 257;
 
 DataConfig config_of(const Scratch& scratch, const std::string& lines) {
   return {.directory = (scratch / "out").string(),
@@ -42,6 +43,16 @@ TEST(PromptAnswer, APromptStandsAsItIsAndItsAnswerEndsWithEos) {
   EXPECT_EQ(pairs[0].first, (Ids{'a', 'b'}));
   EXPECT_EQ(pairs[0].second, (Ids{'c', 'd', 'e', kEos}));
   EXPECT_EQ(pairs[1].second, (Ids{'y', kEos}));
+}
+
+TEST(PromptAnswer, APromptBeginsWithBosIfTheJobAsksForIt) {
+  const Scratch scratch;
+  DataConfig config = config_of(scratch, kLines);
+  config.source_bos = true;
+  const IdPairs pairs = all_pairs(*prepared(config));
+  ASSERT_EQ(pairs.size(), 3u);
+  EXPECT_EQ(pairs[0].first, (Ids{kBos, 'a', 'b'}));
+  EXPECT_EQ(pairs[0].second, (Ids{'c', 'd', 'e', kEos}));
 }
 
 TEST(PromptAnswer, OnlyAnswersAreTargetsOnAnyNumberOfReplicas) {

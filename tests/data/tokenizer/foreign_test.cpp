@@ -41,7 +41,7 @@ TokenizerPtr load_sentencepiece(const fs::path& path) {
 TokenizerPtr through_files(const Tokenizer& tokenizer) {
   const Scratch scratch;
   for (const auto& [name, text] : hugging_face_tokenizer_files(tokenizer, 64)) scratch.write(name, text);
-  return read_hugging_face_tokenizer(scratch.path(), tokenizer.vocabulary());
+  return read_hugging_face_tokenizer(scratch.path(), tokenizer.vocabulary()).tokenizer;
 }
 
 class HuggingFaceFile : public testing::TestWithParam<std::string> {};
@@ -77,6 +77,41 @@ TEST(HuggingFaceFile, TokensThatStandForTheirNamesAreFoundInAllText) {
   EXPECT_EQ(tokenizer->decode(ids), "the<tool><|endoftext|>");
   EXPECT_EQ(tokenizer->decode(Ids{tool, end}), "<tool>");
   EXPECT_EQ(tokenizer->safe_split("the <tool> the", 1), 3u);
+}
+
+// A template that puts one token before a text says that texts begin with it.
+TEST(HuggingFaceFile, TheTokenBeforeATextIsBos) {
+  const Json good = Json::parse(read_file(foreign("llama3.json")));
+  const auto read = [&](const Json& post_processor, const std::string& config) {
+    const Scratch scratch;
+    Json json = good;
+    json["post_processor"] = post_processor;
+    scratch.write("tokenizer.json", json.dump());
+    scratch.write("tokenizer_config.json", config);
+    return read_hugging_face_tokenizer(scratch.path(), 400);
+  };
+  const Json bytes = {{"type", "ByteLevel"}}, before = good["post_processor"];
+  const auto steps = [](const Json& list) { return Json{{"type", "Sequence"}, {"processors", list}}; };
+  EXPECT_FALSE(read(nullptr, "{}").begins_texts);
+  EXPECT_FALSE(read(steps({bytes}), "{}").begins_texts);
+  for (const Json& post_processor : {before, steps({bytes, before})}) {
+    const auto [tokenizer, begins_texts] = read(post_processor, R"({"add_bos_token":true})");
+    EXPECT_TRUE(begins_texts);
+    EXPECT_EQ(tokenizer->special(SpecialRole::Bos), tokenizer->special("<|endoftext|>"));
+  }
+  const auto refused = [&](const Json& post_processor, const std::string& config) {
+    return error_of([&] { read(post_processor, config); });
+  };
+  EXPECT_NE(refused(before, R"({"bos_token":"<pad>"})").find("bos_token is \"<pad>\", but tokenizer.json puts"),
+            std::string::npos);
+  EXPECT_NE(refused(nullptr, R"({"add_bos_token":true})").find("add_bos_token: true cannot be"), std::string::npos);
+  EXPECT_NE(refused(steps({before, before}), "{}").find("post_processor: "), std::string::npos);
+  Json behind = before;
+  std::swap(behind["single"][0], behind["single"][1]);
+  EXPECT_NE(refused(behind, "{}").find("post_processor: single: "), std::string::npos);
+  Json twice = before;
+  twice["single"].insert(twice["single"].begin(), twice["single"][0]);
+  EXPECT_NE(refused(twice, "{}").find("post_processor: single: "), std::string::npos);
 }
 
 // A name with a blank may lie where a model would cut.
