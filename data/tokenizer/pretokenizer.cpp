@@ -17,6 +17,8 @@ constexpr auto kNames = std::to_array<std::pair<std::string_view, Rule>>({
     {"gpt4", Rule::Gpt4},
     {"gpt4-classic", Rule::Gpt4Classic},
     {"o200k", Rule::O200k},
+    {"blanks", Rule::Blanks},
+    {"blank-runs", Rule::BlankRuns},
     {"none", Rule::None},
     {"words", Rule::Words},
     {"chars", Rule::Chars},

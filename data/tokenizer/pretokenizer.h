@@ -17,11 +17,12 @@ class Regex;
 // into whitespace-separated words or characters, or not at all.
 class Pretokenizer {
  public:
-  enum class Rule { Gpt2, Gpt4, Gpt4Classic, O200k, Qwen2, Digits, None, Words, Chars, Custom };
+  enum class Rule { Gpt2, Gpt4, Gpt4Classic, O200k, Qwen2, Digits, Blanks, BlankRuns, None, Words, Chars, Custom };
 
   // Names: gpt2, gpt4 (as tiktoken has it today), gpt4-classic (as first published: it differs in white space that ends
-  // a text), o200k, none. The regular expressions that these names stand for are accepted too. Other
-  // text is compiled: ConfigError if it is not a regular expression.
+  // a text), o200k, blanks (before each blank or U+2581), blank-runs (before each run of these), none. The regular
+  // expressions that these names stand for are accepted too. Other text is compiled: ConfigError if it is not a regular
+  // expression.
   explicit Pretokenizer(const std::string& pattern);
   explicit Pretokenizer(Rule rule);  // one that has a name
 
@@ -73,6 +74,10 @@ void Pretokenizer::for_each(std::string_view text, Sink&& sink) const {
       return scan_pretokens(text, sink, [](auto p, auto end) { return next_gpt4<false, 1>(p, end); });
     case Rule::Digits:
       return scan_pretokens(text, sink, [](auto p, auto end) { return next_digit_or_text(p, end); });
+    case Rule::Blanks:
+      return scan_pretokens(text, sink, [](auto p, auto end) { return next_behind_blanks<true>(p, end); });
+    case Rule::BlankRuns:
+      return scan_pretokens(text, sink, [](auto p, auto end) { return next_behind_blanks<false>(p, end); });
     case Rule::Chars:
       return scan_pretokens(text, sink, [](auto p, auto end) { return p + utf8_at(p, end).length; });
     case Rule::None:

@@ -135,6 +135,25 @@ inline const char* next_digit_or_text(const char* p, const char* end) {
   return p;
 }
 
+// The bytes of a blank at p, or of U+2581, which SentencePiece writes for one; 0 if there is none.
+inline uint32_t blank_at(const char* p, const char* end) {
+  if (*p == ' ') return 1;
+  return end - p >= 3 && p[0] == '\xE2' && p[1] == '\x96' && p[2] == '\x81' ? 3 : 0;
+}
+
+// Blanks, and the text behind them up to the next blank. kEach: one blank and that text.
+template <bool kEach>
+const char* next_behind_blanks(const char* p, const char* end) {
+  while (p < end) {
+    const uint32_t blank = blank_at(p, end);
+    if (blank == 0) break;
+    p += blank;
+    if (kEach) break;
+  }
+  while (p < end && blank_at(p, end) == 0) ++p;
+  return p;
+}
+
 struct CasedChar {
   LetterCase letter_case;
   uint32_t length;

@@ -11,23 +11,46 @@ namespace {
 constexpr std::string_view kMergesRule = "merges";
 constexpr std::string_view kRanksRule = "ranks";
 
-void read_merges(const TokenizerJson& json, const std::string& where, BpeVocabulary& vocabulary) {
-  json_only_members(json,
-                    {"format", "version", "kind", "specials", "roles", "normal_form", "first_patterns", "pattern",
-                     "rule", "bytes", "merges", "whole"},
-                    where);
+template <class E>
+E read_name(const TokenizerJson& value, const std::string& where) {
+  const std::string name = json_name(value, where);
+  for (const auto& [known, choice] : EnumNames<E>::kNames) {
+    if (known == name) return choice;
+  }
+  throw DataError(fmt::format("{}: \"{}\" is not known", where, name));
+}
+
+CharacterSymbols read_characters(const TokenizerJson& json, const std::string& where) {
+  CharacterSymbols characters{.prefix = read_name<BlankPrefix>(json_member(json, "prefix", where), where + ": prefix")};
+  const TokenizerJson& list = json_list(json["characters"], where + ": characters");
+  for (size_t i = 0; i < list.size(); ++i) {
+    const std::string at = fmt::format("{}: characters[{}]", where, i);
+    require<DataError>(list[i].is_array() && list[i].size() == 2, "{}: expected [code point, id]", at);
+    characters.ids.emplace_back(json_id(list[i][0], at), json_id(list[i][1], at));
+  }
+  return characters;
+}
+
+// What is done with a text before its symbols are merged.
+void read_text_rule(const TokenizerJson& json, const std::string& where, BpeVocabulary& vocabulary) {
   if (json.contains("normal_form")) {
-    const std::string at = where + ": normal_form";
-    const std::string name = json_name(json["normal_form"], at);
-    for (const auto& [known, form] : EnumNames<NormalForm>::kNames) {
-      if (known == name) vocabulary.normal_form = form;
-    }
-    require<DataError>(vocabulary.normal_form.has_value(), "{}: \"{}\" is no normal form", at, name);
+    vocabulary.normal_form = read_name<NormalForm>(json["normal_form"], where + ": normal_form");
   }
   if (json.contains("first_patterns")) {
-    for (const TokenizerJson& pattern : json_list(json["first_patterns"], where + ": first_patterns"))
-      vocabulary.first_patterns.push_back(json_name(pattern, where + ": first_patterns"));
+    const std::string at = where + ": first_patterns";
+    for (const TokenizerJson& pattern : json_list(json["first_patterns"], at)) {
+      vocabulary.first_patterns.push_back(json_name(pattern, at));
+    }
   }
+  if (json.contains("characters")) vocabulary.characters = read_characters(json, where);
+}
+
+void read_merges(const TokenizerJson& json, const std::string& where, BpeVocabulary& vocabulary) {
+  json_only_members(json,
+                    {"format", "version", "kind", "specials", "roles", "normal_form", "first_patterns", "characters",
+                     "prefix", "pattern", "rule", "bytes", "merges", "whole"},
+                    where);
+  read_text_rule(json, where, vocabulary);
   const TokenizerJson& bytes = json_list(json_member(json, "bytes", where), where + ": bytes");
   require<DataError>(bytes.size() == 256, "{}: bytes: {} ids, expected 256", where, bytes.size());
   for (size_t b = 0; b < 256; ++b) vocabulary.byte_ids[b] = json_id(bytes[b], fmt::format("{}: bytes[{}]", where, b));
@@ -93,6 +116,13 @@ void BpeModel::write_json(TokenizerJson& json) const {
   json["rule"] = kMergesRule;
   if (vocabulary_.normal_form) json["normal_form"] = enum_name(*vocabulary_.normal_form);
   if (!vocabulary_.first_patterns.empty()) json["first_patterns"] = vocabulary_.first_patterns;
+  if (vocabulary_.characters) {
+    json["prefix"] = enum_name(vocabulary_.characters->prefix);
+    TokenizerJson& characters = json["characters"] = TokenizerJson::array();
+    for (const auto& [code_point, id] : vocabulary_.characters->ids) {
+      characters.push_back(TokenizerJson::array({code_point, id}));
+    }
+  }
   json["bytes"] = vocabulary_.byte_ids;
   if (vocabulary_.keeps_whole) json["whole"] = true;
   TokenizerJson& merges = json["merges"] = TokenizerJson::array();

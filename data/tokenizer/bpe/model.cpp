@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/text/utf8.h"
 
 namespace weft {
 
@@ -109,6 +110,11 @@ BpeModel::BpeModel(BpeVocabulary vocabulary, const std::string& where)
       pairs_(vocabulary_.pairs_by_rank(), vocabulary_.rule == BpeVocabulary::Rule::Ranks) {
   std::ranges::transform(first_cuts_, vocabulary_.first_patterns.begin(), &Pretokenizer::pattern);
   vocabulary_.pattern = pretokenizer_.pattern();
+  if (vocabulary_.characters) {
+    characters_.insert(vocabulary_.characters->ids.begin(), vocabulary_.characters->ids.end());
+    if (const auto blank = characters_.find(' '); blank != characters_.end())
+      characters_.emplace(0x2581, blank->second);
+  }
   if (vocabulary_.rule == BpeVocabulary::Rule::Ranks) {
     for (const auto& [bytes, id] : vocabulary_.tokens) whole_.emplace(bytes, id);
   } else if (vocabulary_.keeps_whole) {
@@ -133,6 +139,24 @@ void BpeModel::release(std::unique_ptr<BpeScratch> scratch) const {
   idle_.push_back(std::move(scratch));
 }
 
+void BpeModel::append_symbols(std::string_view pretoken, std::vector<int32_t>& symbols) const {
+  const auto append_bytes = [&](std::string_view bytes) {
+    for (const char byte : bytes) symbols.push_back(vocabulary_.byte_ids[static_cast<unsigned char>(byte)]);
+  };
+  if (!vocabulary_.characters) return append_bytes(pretoken);
+  const char* const end = pretoken.data() + pretoken.size();
+  for (const char* p = pretoken.data(); p < end;) {
+    const Utf8Char c = utf8_at(p, end);
+    const auto known = characters_.find(c.code_point);
+    if (known != characters_.end()) {
+      symbols.push_back(known->second);
+    } else {
+      append_bytes({p, c.length});
+    }
+    p += c.length;
+  }
+}
+
 void BpeModel::encode_pretoken(std::string_view pretoken, BpeScratch& scratch) const {
   std::vector<int32_t>& symbols = scratch.symbols;
   if (!whole_.empty()) {
@@ -142,10 +166,8 @@ void BpeModel::encode_pretoken(std::string_view pretoken, BpeScratch& scratch) c
       return;
     }
   }
-  symbols.resize(pretoken.size());
-  for (size_t i = 0; i < pretoken.size(); ++i) {
-    symbols[i] = vocabulary_.byte_ids[static_cast<unsigned char>(pretoken[i])];
-  }
+  symbols.clear();
+  append_symbols(pretoken, symbols);
   scratch.merger.merge(pairs_, symbols);
 }
 
@@ -170,6 +192,7 @@ std::span<const int32_t> BpeModel::encode_long(std::string_view pretoken, BpeScr
 size_t BpeModel::safe_split(std::string_view text, size_t from) const {
   // Pieces of the first patterns may continue behind such a place, because the last one cuts there. What an expression
   // of the user's does there is not known.
+  if (vocabulary_.characters && vocabulary_.characters->prefix != BlankPrefix::Never) return text.size();
   const bool is_known = std::ranges::none_of(
       first_cuts_, [](const Pretokenizer& cuts) { return cuts.rule() == Pretokenizer::Rule::Custom; });
   return is_known ? pretokenizer_.safe_split(text, from) : text.size();
@@ -181,14 +204,34 @@ void BpeModel::cut(std::string_view text, Sink& sink, size_t step) const {
   first_cuts_[step].for_each(text, [&](std::string_view piece) { cut(piece, sink, step + 1); });
 }
 
-void BpeModel::encode_append(std::string_view text, size_t, std::vector<int32_t>& ids) const {
-  const auto form = vocabulary_.normal_form;
-  const bool is_normal = !form || (*form == NormalForm::Nfc && is_plainly_nfc(text));
-  if (is_normal) return encode_normal(text, ids);
-  encode_normal(to_normal_form(text, *form), ids);
+bool BpeModel::lacks_blank(std::string_view text, size_t offset) const {
+  if (!vocabulary_.characters || text.empty()) return false;
+  const BlankPrefix prefix = vocabulary_.characters->prefix;
+  if (prefix == BlankPrefix::Never || (prefix == BlankPrefix::IfMissingAtBegin && offset > 0)) return false;
+  return prefix == BlankPrefix::Always || blank_at(text.data(), text.data() + text.size()) == 0;
 }
 
-void BpeModel::encode_normal(std::string_view text, std::vector<int32_t>& ids) const {
+size_t BpeModel::own_beginning(std::string_view text) const {
+  const bool puts_blank = vocabulary_.characters && vocabulary_.characters->prefix != BlankPrefix::Never;
+  return puts_blank && text.starts_with(' ') ? 1 : 0;
+}
+
+void BpeModel::encode_append(std::string_view text, size_t offset, std::vector<int32_t>& ids) const {
+  std::string changed;
+  if (lacks_blank(text, offset)) {
+    changed = " " + std::string(text);
+    text = changed;
+  }
+  const auto form = vocabulary_.normal_form;
+  const bool is_normal = !form || (*form == NormalForm::Nfc && is_plainly_nfc(text));
+  if (!is_normal) {
+    changed = to_normal_form(text, *form);
+    text = changed;
+  }
+  encode_ready(text, ids);
+}
+
+void BpeModel::encode_ready(std::string_view text, std::vector<int32_t>& ids) const {
   std::unique_ptr<BpeScratch> scratch = acquire();
   const char* const text_end = text.data() + text.size();
   std::array<int32_t, kPending> pending;
@@ -245,6 +288,10 @@ void BpeModel::hash_into(Hasher& hasher) const {
   };
   if (vocabulary_.normal_form) add_text(enum_name(*vocabulary_.normal_form));
   for (const std::string& pattern : vocabulary_.first_patterns) add_text(pattern);
+  if (vocabulary_.characters) {
+    add_text(enum_name(vocabulary_.characters->prefix));
+    for (const auto& [code_point, id] : vocabulary_.characters->ids) add(code_point), add(id);
+  }
   add_text(vocabulary_.pattern);
   add(static_cast<int32_t>(vocabulary_.rule));
   if (vocabulary_.rule == BpeVocabulary::Rule::Merges) {

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/text/utf8.h"
 
 namespace weft {
 
@@ -48,8 +49,20 @@ void check_pairs(const std::vector<BpeMerge>& merges, const std::string& where) 
   }
 }
 
-// The tokens that merges make of the bytes. Files that were converted from ranks sort merges by their result, so that a
-// later merge may make the parts of an earlier one: a merge waits until its parts exist.
+void add_characters(const CharacterSymbols& characters, const std::string& where, CheckedTokens& checked) {
+  std::optional<uint32_t> before;
+  for (const auto& [code_point, id] : characters.ids) {
+    const bool is_surrogate = code_point >= 0xD800 && code_point < 0xE000;
+    require<DataError>(!is_surrogate && code_point <= 0x10FFFF && (!before || code_point > *before),
+                       "{}: characters: U+{:04X} is no character or not in its place", where, code_point);
+    before = code_point;
+    const std::u32string one(1, static_cast<char32_t>(code_point));
+    checked.add(id, encode_utf8(one), fmt::format("character U+{:04X}", code_point));
+  }
+}
+
+// The tokens that merges make of the bytes or characters. Files that were converted from ranks sort merges by their
+// result, so that a later merge may make the parts of an earlier one: a merge waits until its parts exist.
 class MergedTokens {
  public:
   MergedTokens(const std::vector<BpeMerge>& merges, const std::string& where, CheckedTokens& checked)
@@ -66,8 +79,9 @@ class MergedTokens {
     }
     for (size_t i = 0; i < merges_.size(); ++i) {
       for (const int32_t part : {merges_[i].left, merges_[i].right}) {
-        require<DataError>(checked_.tokens().knows(part), "{}: {}: {} is neither a byte nor made by another merge",
-                           where_, name_of(merges_, i), part);
+        require<DataError>(checked_.tokens().knows(part),
+                           "{}: {}: {} is neither a byte nor a character nor made by another merge", where_,
+                           name_of(merges_, i), part);
       }
     }
   }
@@ -129,6 +143,7 @@ TokenBytes BpeVocabulary::checked_bytes(const std::string& where) const {
     const char byte = static_cast<char>(b);
     checked.add(byte_ids[static_cast<size_t>(b)], {&byte, 1}, fmt::format("byte {}", b));
   }
+  if (characters) add_characters(*characters, where, checked);
   check_pairs(merges, where);
   MergedTokens(merges, where, checked).add_all();
   return checked.take();

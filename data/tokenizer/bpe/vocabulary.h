@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/config/fields.h"
 #include "data/text/normal_form.h"
 
 namespace weft {
@@ -41,19 +42,36 @@ struct BpeMerge {
   bool operator==(const BpeMerge&) const = default;
 };
 
-// The definition of a byte-level BPE. Two rules decide which neighbours merge first. Merges: the pair that stands first
-// in `merges` (Sennrich et al. 2016; GPT-2's files, and what weft learns). Ranks: the pair whose joined bytes are the
-// token of the lowest id, however that token came to be (tiktoken's files).
+// When a tokenizer puts a blank before a text that is not empty: never, always, if the text begins with none, or if
+// also no other token stands before it.
+enum class BlankPrefix { Never, Always, IfMissing, IfMissingAtBegin };
+template <>
+struct EnumNames<BlankPrefix> {
+  static constexpr auto kNames = enum_names<BlankPrefix>("never", "always", "if-missing", "if-missing-at-begin");
+};
+
+// What merges begin with in place of bytes: characters, as in SentencePiece's BPE (Kudo and Richardson, EMNLP 2018).
+// One without a token becomes the tokens of its bytes. U+2581 is a blank, in files and in texts.
+struct CharacterSymbols {
+  std::vector<std::pair<uint32_t, int32_t>> ids;  // by code point, ascending
+  BlankPrefix prefix = BlankPrefix::Never;
+};
+
+// The definition of a BPE of bytes or characters. Two rules decide which neighbours merge first. Merges: the pair that
+// stands first in `merges` (Sennrich et al. 2016; GPT-2's files, and what weft learns). Ranks: the pair whose joined
+// bytes are the token of the lowest id, however that token came to be (tiktoken's files).
 struct BpeVocabulary {
   enum class Rule { Merges, Ranks };
 
   Rule rule = Rule::Merges;
-  std::optional<NormalForm> normal_form;    // of a text before it is cut
-  std::vector<std::string> first_patterns;  // each cuts the pieces of the one before it
-  std::string pattern;                      // cuts the pieces of the last of these, or the text
-  std::array<int32_t, 256> byte_ids{};      // all different
-  std::vector<BpeMerge> merges;  // Merges: each joins bytes or tokens of other merges. Several may make one token
-  bool keeps_whole = false;      // Merges: a pretoken that is a token becomes that token without merging
+  std::optional<NormalForm> normal_form;       // of a text before it is cut
+  std::vector<std::string> first_patterns;     // each cuts the pieces of the one before it
+  std::string pattern;                         // cuts the pieces of the last of these, or the text
+  std::array<int32_t, 256> byte_ids{};         // all different
+  std::optional<CharacterSymbols> characters;  // Merges: nullopt: bytes are merged
+  std::vector<BpeMerge>
+      merges;  // Merges: each joins bytes, characters or tokens of other merges. Several may make one token
+  bool keeps_whole = false;  // Merges: a pretoken that is a token becomes that token without merging
   std::vector<std::pair<std::string, int32_t>> tokens;  // Ranks: ascending ids, single bytes included
 
   // The bytes of each id, after checking everything above; DataError beginning with `where`.

@@ -14,7 +14,7 @@ namespace weft {
 // added_tokens.json if that exists. Added tokens become specials. tokenizer_config.json, else special_tokens_map.json,
 // says which of them begin and end a text and fill batches; if neither exists, `<|endoftext|>` begins and ends texts.
 // Ids above the last token and below `vocabulary` become specials <|reserved_ID|>: a model may have more rows than its
-// tokenizer has tokens. DataError naming file and member if the files require more than byte-level BPE does
+// tokenizer has tokens. DataError naming file and member if the files require more than BPE of bytes or characters does
 // (another model or normalizer, a prefix space, tokens put around every text other than bos before it, ...), or if
 // there are more than `vocabulary` ids.
 struct HuggingFaceTokenizer {
@@ -30,7 +30,7 @@ struct TextFrame {
 
 // The texts of the files that describe a tokenizer, by name: tokenizer.json and tokenizer_config.json, and vocab.json
 // and merges.txt if it splits as GPT-2 does, which those two imply. `max_length`: the model's positions. DataError
-// if the tokenizer is not a byte-level BPE by merges.
+// if the tokenizer is not a BPE by merges, of bytes or of characters.
 std::map<std::string, std::string> hugging_face_tokenizer_files(const Tokenizer& tokenizer, int64_t max_length,
                                                                 const TextFrame& frame = {});
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "base/error.h"
@@ -8,13 +7,12 @@
 #include "data/tokenizer/bpe/vocabulary.h"
 #include "data/tokenizer/files.h"
 #include "data/tokenizer/formats/hugging_face.h"
-#include "data/tokenizer/pretokenizer.h"
+#include "data/tokenizer/formats/hugging_face_steps.h"
 
 namespace weft {
 namespace {
 
 constexpr int kDepth = 16;
-constexpr const char* kHint = "weft has byte-level BPE as GPT-2, Llama 3, Qwen and SmolLM use it";
 
 TokenizerJson read_json_file(const fs::path& path) {
   TokenizerJson json = parse_json(read_file(path), path.string(), kDepth);
@@ -22,136 +20,17 @@ TokenizerJson read_json_file(const fs::path& path) {
   return json;
 }
 
-[[noreturn]] void refuse(const std::string& at, const TokenizerJson& value) {
-  throw DataError(fmt::format("{}: {} cannot be represented", at, json_excerpt(value)), kHint);
-}
-
-// DataError unless the member is absent, null, or one of the values that have no effect.
-void check_unused(const TokenizerJson& object, const char* name, const std::string& where,
-                  std::initializer_list<TokenizerJson> nothing) {
-  const auto found = object.find(name);
-  if (found == object.end() || found->is_null()) return;
-  if (std::find(nothing.begin(), nothing.end(), *found) == nothing.end()) refuse(where + ": " + name, *found);
-}
-
-std::string text_member(const TokenizerJson& object, const char* name, const std::string& where) {
-  return json_name(json_member(object, name, where), where + ": " + name);
-}
-
-// Whether a ByteLevel pre-tokenizer splits by GPT-2's expression. DataError if it puts a space before a text.
-bool splits_as_gpt2(const TokenizerJson& step, const std::string& at) {
-  check_unused(step, "add_prefix_space", at, {false});
-  const auto regex = step.find("use_regex");
-  return regex == step.end() || *regex != false;
-}
-
-std::string pattern_of_split(const TokenizerJson& split, const std::string& at) {
-  check_unused(split, "invert", at, {false});
-  const TokenizerJson& behavior = json_member(split, "behavior", at);
-  if (behavior != "Isolated") refuse(at + ": behavior", behavior);
-  const TokenizerJson& pattern = json_member(split, "pattern", at);
-  if (!pattern.is_object() || !pattern.contains("Regex")) refuse(at + ": pattern", pattern);
-  const std::string expression = text_member(pattern, "Regex", at + ": pattern");
-  try {
-    return Pretokenizer(expression).pattern();
-  } catch (const ConfigError& error) {  // the expression does not compile
-    throw DataError(fmt::format("{}: pattern: {}", at, error.what()), error.hint());
-  }
-}
-
-// The patterns by which a step cuts the pieces of the one before it: none or one.
-std::vector<std::string> patterns_of_step(const TokenizerJson& step, const std::string& at) {
-  if (!step.is_object()) refuse(at, step);
-  const std::string type = text_member(step, "type", at);
-  if (type == "ByteLevel" && splits_as_gpt2(step, at)) return {"gpt2"};
-  if (type == "ByteLevel") return {};
-  if (type == "Split") return {pattern_of_split(step, at)};
-  if (type != "Digits") refuse(at, step);
-  const auto alone = step.find("individual_digits");
-  return {alone != step.end() && *alone == true ? R"(\p{N})" : R"(\p{N}+)"};
-}
-
-// The patterns of a pre-tokenizer that ends in a ByteLevel step, in their order.
-std::vector<std::string> patterns_of(const TokenizerJson& json, const std::string& where) {
-  const std::string at = where + ": pre_tokenizer";
-  const TokenizerJson& pre = json_member(json, "pre_tokenizer", where);
-  if (!pre.is_object()) refuse(at, pre);
-  TokenizerJson steps = TokenizerJson::array({pre});
-  if (text_member(pre, "type", at) == "Sequence") {
-    steps = json_list(json_member(pre, "pretokenizers", at), at + ": pretokenizers");
-  }
-  std::vector<std::string> patterns;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    const bool is_last = i + 1 == steps.size();
-    const bool is_bytes = steps[i].is_object() && steps[i].contains("type") && steps[i]["type"] == "ByteLevel";
-    if (is_last != is_bytes) refuse(at, pre);
-    for (std::string& pattern : patterns_of_step(steps[i], at)) patterns.push_back(std::move(pattern));
-  }
-  if (steps.empty()) refuse(at, pre);
-  if (patterns.empty()) patterns.emplace_back("none");
-  return patterns;
-}
-
-std::optional<NormalForm> normal_form_of(const TokenizerJson& json, const std::string& where) {
-  const auto found = json.find("normalizer");
-  if (found == json.end() || found->is_null()) return {};
-  const std::string at = where + ": normalizer";
-  const TokenizerJson* step = &*found;
-  if (step->is_object() && step->contains("normalizers")) {  // a Sequence
-    const TokenizerJson& steps = json_list((*step)["normalizers"], at + ": normalizers");
-    if (steps.empty()) return {};
-    if (steps.size() > 1) refuse(at, *found);
-    step = &steps[0];
-  }
-  if (!step->is_object()) refuse(at, *found);
-  const std::string type = text_member(*step, "type", at);
-  for (const auto& [name, form] : EnumNames<NormalForm>::kNames) {
-    if (type == name) return form;
-  }
-  refuse(at, *found);
-}
-
-// The token that a template puts before a text; empty: none. DataError if it puts others around it.
-std::string token_before(const TokenizerJson& processor, const std::string& at) {
-  if (!processor.is_object()) refuse(at, processor);
-  const std::string type = text_member(processor, "type", at);
-  if (type == "ByteLevel") return {};  // it changes offsets only
-  std::string before;
-  if (type == "Sequence") {
-    for (const TokenizerJson& step : json_list(json_member(processor, "processors", at), at + ": processors")) {
-      const std::string token = token_before(step, at);
-      if (!before.empty() && !token.empty()) refuse(at, processor);
-      before += token;
-    }
-    return before;
-  }
-  const auto single = processor.find("single");
-  if (type != "TemplateProcessing" || single == processor.end() || !single->is_array()) refuse(at, processor);
-  bool is_behind = false;
-  for (const TokenizerJson& piece : *single) {
-    const bool is_text = piece.is_object() && piece.contains("Sequence");
-    const bool is_token = piece.is_object() && piece.contains("SpecialToken");
-    if (is_text == is_behind || (!is_text && (!is_token || !before.empty()))) refuse(at + ": single", piece);
-    if (is_text)
-      is_behind = true;
-    else
-      before = text_member(piece["SpecialToken"], "id", at + ": single");
-  }
-  return before;
-}
-
-std::string token_before_texts(const TokenizerJson& json, const std::string& where) {
-  const auto post = json.find("post_processor");
-  return post == json.end() || post->is_null() ? "" : token_before(*post, where + ": post_processor");
+bool merges_characters(const TokenizerJson& model) {
+  const auto found = model.find("byte_fallback");
+  return found != model.end() && *found == true;
 }
 
 void check_bpe(const TokenizerJson& model, const std::string& at) {
-  if (text_member(model, "type", at) != "BPE") refuse(at + ": type", model["type"]);
+  if (text_member(model, "type", at) != "BPE") refuse_member(at + ": type", model["type"]);
   check_unused(model, "dropout", at, {0.0});
-  check_unused(model, "unk_token", at, {});
+  if (!merges_characters(model)) check_unused(model, "unk_token", at, {});  // bytes stand for what is unknown
   check_unused(model, "continuing_subword_prefix", at, {""});
   check_unused(model, "end_of_word_suffix", at, {""});
-  check_unused(model, "byte_fallback", at, {false});
 }
 
 bool keeps_whole(const TokenizerJson& model) {
@@ -231,13 +110,16 @@ TokenizerParts parts_of_json(const TokenizerJson& json, const std::string& where
   require<DataError>(vocab.is_object(), "{}: model: vocab: expected an object", where);
   VisibleIds ids = visible_ids(vocab, where + ": model: vocab");
   const std::vector<AddedToken> added = add_tokens(json, where, ids);
-  VisibleRule rule{.normal_form = normal_form_of(json, where),
-                   .first_patterns = patterns_of(json, where),
-                   .pattern = {},
-                   .keeps_whole = keeps_whole(model)};
-  rule.pattern = std::move(rule.first_patterns.back());
-  rule.first_patterns.pop_back();
-  TokenizerParts parts = parts_of_visible(ids, merges_from(model, where + ": model"), std::move(rule), where, where);
+  const std::vector<VisibleMerge> merges = merges_from(model, where + ": model");
+  TokenizerParts parts;
+  if (merges_characters(model)) {
+    check_unused(model, "ignore_merges", where + ": model", {false});
+    parts = parts_of_characters(ids, merges, character_rule(json, where), where);
+  } else {
+    VisibleRule rule = byte_rule(json, where);
+    rule.keeps_whole = keeps_whole(model);
+    parts = parts_of_visible(ids, merges, std::move(rule), where, where);
+  }
   set_added(parts.specials, added, where);
   return parts;
 }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "data/tokenizer/bpe/characters.h"
 #include "data/tokenizer/bpe/model.h"
 #include "data/tokenizer/bpe/visible.h"
 #include "data/tokenizer/formats/hugging_face.h"
@@ -14,10 +15,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The tokens of a byte-level BPE as visible text, and its merges as pairs of visible texts.
+// The tokens of a BPE as the text of such files, and its merges as pairs of these.
 struct VisibleBpe {
   std::optional<NormalForm> normal_form;
   std::vector<Pretokenizer> cuts;
+  std::optional<BlankPrefix> prefix;                 // of a BPE of characters
   std::vector<std::pair<std::string, int32_t>> ids;  // ascending; without specials
   std::vector<std::pair<std::string, std::string>> merges;
   bool keeps_whole = false;
@@ -35,14 +37,20 @@ VisibleBpe visible_bpe(const Tokenizer& tokenizer) {
   if (tokenizer.kind() != "bpe" || json["rule"] != "merges") {
     throw DataError(fmt::format("the tokenizer cannot be represented: it is {}{}", tokenizer.kind(),
                                 tokenizer.kind() == "bpe" ? " by ranks (tiktoken)" : ""),
-                    "these files hold byte-level BPE by merges: tokenizer.kind bpe, gpt2 or bytes");
+                    "these files hold BPE by merges: tokenizer.kind bpe, gpt2, huggingface or bytes");
   }
   const auto model = BpeModel::read_json(json, "the tokenizer");
   bpe.normal_form = model->parts().normal_form;
   for (const std::string& pattern : model->parts().first_patterns) bpe.cuts.emplace_back(pattern);
   bpe.cuts.emplace_back(model->parts().pattern);
   bpe.keeps_whole = model->parts().keeps_whole;
-  const auto text = [&](int32_t id) { return visible.write(model->bytes(id)); };
+  if (model->parts().characters) bpe.prefix = model->parts().characters->prefix;
+  const auto text = [&](int32_t id) {
+    if (!bpe.prefix) return visible.write(model->bytes(id));
+    const auto byte = std::ranges::find(model->parts().byte_ids, id);
+    if (byte == model->parts().byte_ids.end()) return written_piece(model->bytes(id));
+    return written_byte(static_cast<uint8_t>(byte - model->parts().byte_ids.begin()));
+  };
   for (int32_t id = 0; id < model->vocabulary(); ++id) {
     if (model->knows(id)) bpe.ids.emplace_back(text(id), id);
   }
@@ -54,7 +62,24 @@ Json byte_level(bool use_regex) {
   return {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", use_regex}};
 }
 
+constexpr const char* kBlankSign = "\u2581";
+
+Json replace(const char* what, const char* by) {
+  return {{"type", "Replace"}, {"pattern", {{"String", what}}}, {"content", by}};
+}
+
+// The pre-tokenizer that writes blanks as U+2581; null where the normalizer does.
+Json metaspace(const VisibleBpe& bpe) {
+  const bool splits = bpe.cuts.back().rule() == Pretokenizer::Rule::Blanks;
+  if (bpe.prefix == BlankPrefix::Always || (bpe.prefix == BlankPrefix::Never && !splits)) return {};
+  const char* scheme = bpe.prefix == BlankPrefix::Never       ? "never"
+                       : bpe.prefix == BlankPrefix::IfMissing ? "always"
+                                                              : "first";
+  return {{"type", "Metaspace"}, {"replacement", kBlankSign}, {"prepend_scheme", scheme}, {"split", splits}};
+}
+
 Json pre_tokenizer(const VisibleBpe& bpe) {
+  if (bpe.prefix) return metaspace(bpe);
   using Rule = Pretokenizer::Rule;
   Json steps = Json::array();
   for (const Pretokenizer& cuts : bpe.cuts) {
@@ -74,12 +99,27 @@ Json pre_tokenizer(const VisibleBpe& bpe) {
 }
 
 Json normalizer(const VisibleBpe& bpe) {
-  return bpe.normal_form ? Json{{"type", enum_name(*bpe.normal_form)}} : Json();
+  Json steps = Json::array();
+  if (bpe.normal_form) steps.push_back({{"type", enum_name(*bpe.normal_form)}});
+  if (bpe.prefix == BlankPrefix::Always) steps.push_back({{"type", "Prepend"}, {"prepend", kBlankSign}});
+  if (bpe.prefix && metaspace(bpe).is_null()) steps.push_back(replace(" ", kBlankSign));
+  if (steps.size() < 2) return steps.empty() ? Json() : steps[0];
+  return {{"type", "Sequence"}, {"normalizers", steps}};
+}
+
+// Bytes of visible text are joined; of pieces, U+2581 becomes a blank, and the blank that was put before a text goes.
+Json decoder(const VisibleBpe& bpe) {
+  if (!bpe.prefix) return byte_level(true);
+  Json steps = Json::array({replace(kBlankSign, " "), {{"type", "ByteFallback"}}, {{"type", "Fuse"}}});
+  if (bpe.prefix != BlankPrefix::Never) {
+    steps.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
+  }
+  return {{"type", "Sequence"}, {"decoders", steps}};
 }
 
 // The post-processor that puts the frame's specials around a text; without specials ByteLevel's, which adds no token.
-Json post_processor(const std::vector<SpecialToken>& specials, const TextFrame& frame) {
-  if (!frame.before && !frame.after) return byte_level(true);
+Json post_processor(const std::vector<SpecialToken>& specials, const TextFrame& frame, bool by_characters) {
+  if (!frame.before && !frame.after) return by_characters ? Json() : byte_level(true);
   Json single = Json::array(), tokens = Json::object();
   const auto add = [&](const std::optional<int32_t>& id) {
     for (const SpecialToken& token : specials) {
@@ -116,14 +156,16 @@ std::string tokenizer_json(const VisibleBpe& bpe, const std::vector<SpecialToken
   for (const auto& [left, right] : bpe.merges) {
     merges += fmt::format("{}{}", merges.empty() ? "" : ",", Json::array({left, right}).dump());
   }
+  const bool by_characters = bpe.prefix.has_value();
   return fmt::format(
       R"({{"version":"1.0","truncation":null,"padding":null,"added_tokens":{},"normalizer":{},"pre_tokenizer":{},)"
       R"("post_processor":{},"decoder":{},"model":{{"type":"BPE","dropout":null,"unk_token":null,)"
-      R"("continuing_subword_prefix":"","end_of_word_suffix":"","fuse_unk":false,"byte_fallback":false,)"
+      R"("continuing_subword_prefix":{},"end_of_word_suffix":{},"fuse_unk":{},"byte_fallback":{},)"
       R"("ignore_merges":{},"vocab":{{{}}},"merges":[{}]}}}})"
       "\n",
-      added.dump(), normalizer(bpe).dump(), pre_tokenizer(bpe).dump(), post_processor(specials, frame).dump(),
-      byte_level(true).dump(), bpe.keeps_whole, vocab, merges);
+      added.dump(), normalizer(bpe).dump(), pre_tokenizer(bpe).dump(),
+      post_processor(specials, frame, by_characters).dump(), decoder(bpe).dump(), by_characters ? "null" : R"("")",
+      by_characters ? "null" : R"("")", by_characters, by_characters, bpe.keeps_whole, vocab, merges);
 }
 
 // Whether vocab.json and merges.txt, which say nothing else, describe the tokenizer.

@@ -23,6 +23,7 @@ HERE = pathlib.Path(__file__).parent / "foreign"
 SAMPLE = pathlib.Path(__file__).parents[3] / "configs/sample"
 LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
           r"|\s+(?!\S)|\s+")
+BYTES, CHARACTERS = ["gpt2", "llama3", "qwen2", "smollm2"], ["llama2", "mistral", "gemma"]
 QWEN2 = LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")
 STRINGS = ["", " ", "the old man sees a boat.", "  two  blanks\tand a tab ", "Den gamle mannen ser en b\u00e5t.", "ABC abc 12345 3.14",
            "\uff21\uff22 \u00a0x\u3000y", "\u65e5\u672c\u8a9e \U0001f600\U0001f469\u200d\U0001f4bb", "\u2581 \u2581x", "<s> </s> <unk> <|endoftext|>",
@@ -73,6 +74,38 @@ def train_tokenizers(texts):
         (HERE / f"{name}.json").write_text(with_every_merge(made.to_str()) if name == "llama3" else made.to_str())
 
 
+def train_characters(texts):
+    """BPE of characters with byte fallback, learnt within words, in the three ways in which blanks are written."""
+    bytes_ = [f"<0x{byte:02X}>" for byte in range(256)]
+    made = tokenizers.Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))
+    made.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
+    made.train_from_iterator(texts, trainers.BpeTrainer(
+        vocab_size=600, special_tokens=["<unk>", "<s>", "</s>"] + bytes_, limit_alphabet=60, show_progress=False))
+    file = json.loads(made.to_str())
+    file["added_tokens"] = [token for token in file["added_tokens"] if token["content"] not in bytes_]
+    blanks, prepend = normalizers.Replace(" ", "\u2581"), normalizers.Prepend("\u2581")
+    undo = [decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse()]
+    for name, (normalizer, pre, strips) in {
+        "llama2": (normalizers.Sequence([prepend, blanks]), None, True),
+        "mistral": (None, pre_tokenizers.Metaspace(prepend_scheme="first", split=False), True),
+        "gemma": (blanks, pre_tokenizers.Split(" ", "merged_with_previous"), False),
+    }.items():
+        made = tokenizers.Tokenizer.from_str(json.dumps(file))
+        if normalizer is not None:
+            made.normalizer = normalizer
+        made.decoder = decoders.Sequence(undo + ([decoders.Strip(" ", 1, 0)] if strips else []))
+        made.post_processor = processors.TemplateProcessing("<s> $A", special_tokens=[("<s>", 1)])
+        text = json.loads(made.to_str())
+        text["pre_tokenizer"] = pre and json.loads(pre_json(pre))
+        (HERE / f"{name}.json").write_text(json.dumps(text, ensure_ascii=False))
+
+
+def pre_json(pre):
+    holder = tokenizers.Tokenizer(models.BPE())
+    holder.pre_tokenizer = pre
+    return json.dumps(json.loads(holder.to_str())["pre_tokenizer"])
+
+
 def with_every_merge(text):
     """A tokenizer as in files that were converted from ranks: every two tokens that join to a third are a merge."""
     file = json.loads(text)
@@ -90,15 +123,17 @@ def main():
     HERE.mkdir(exist_ok=True)
     train_sentencepiece(texts)
     train_tokenizers(texts)
+    train_characters(texts)
     strings = STRINGS + random_strings()
     golden = {"strings": strings, "ids": {}, "decoded": {}}
     for name in ("unigram", "bpe"):
         processor = sentencepiece.SentencePieceProcessor(model_file=str(HERE / f"{name}.model"))
         golden["ids"][name] = [processor.encode(s) for s in strings]
         golden["decoded"][name] = [processor.decode(ids) for ids in golden["ids"][name]]
-    for name in ("gpt2", "llama3", "qwen2", "smollm2"):
+    for name in BYTES + CHARACTERS:
         tokenizer = tokenizers.Tokenizer.from_file(str(HERE / f"{name}.json"))
         golden["ids"][name] = [tokenizer.encode(s, add_special_tokens=False).ids for s in strings]
+        golden["decoded"][name] = [tokenizer.decode(ids, skip_special_tokens=False) for ids in golden["ids"][name]]
     (HERE.parent / "foreign_golden.json").write_text(
         json.dumps(golden, separators=(",", ":")).replace('],[', '],\n[') + "\n")
 

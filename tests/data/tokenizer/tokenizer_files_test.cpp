@@ -159,7 +159,7 @@ TEST_F(TokenizerFiles, SayWhatIsWrongWithTheJson) {
   fails(with("/merges/1", Json::array({1, 2})), "merges[1]: expected [left, right, id]");
   fails(with("/merges/1/0", "a"), "merges[1]: expected [left, right, id]");
   fails(with("/merges/0/0", 257), "merge 0 (257");  // a merge of itself
-  fails(with("/merges/0/0", 999), "999 is neither a byte nor made by another merge");
+  fails(with("/merges/0/0", 999), "999 is neither a byte nor a character nor made by another merge");
   fails(with("/merges/1/2", 257), "id 257 is taken");
   fails(with("/merges/1", good["merges"][0]), "merge 0 is of the same pair");
   fails(with("/specials", 1), "specials: expected a list");
@@ -271,7 +271,7 @@ TEST_F(TokenizerFiles, SayWhatIsWrongWithGpt2sFiles) {
   fails(good.vocab, "t  h\n", {"m.txt:1", "expected two tokens"});
   fails(good.vocab, "t h\n\xFF e\n", {"m.txt:2", "expected two tokens"});
   fails(good.vocab, "a b\n", {"m.txt:1", "\"ab\" is not in", "v.json"});
-  fails(good.vocab, "th e\nh e\n", {"m.txt", "neither a byte nor made by another merge"});
+  fails(good.vocab, "th e\nh e\n", {"m.txt", "neither a byte nor a character nor made by another merge"});
   fails(good.vocab, good.merges + "t h\n", {"m.txt", "same pair"});
   expect_error([&] { test::load_gpt2(folder_ / "none", folder_ / "m.txt"); }, {"none", "No such file"});
 }

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <initializer_list>
+#include <string>
+
+#include "data/tokenizer/bpe/characters.h"
+#include "data/tokenizer/bpe/visible.h"
+#include "data/tokenizer/formats/json.h"
+
+// The steps by which a tokenizer.json of Hugging Face's tokenizers makes pieces of a text, and what it puts around one.
+// The functions throw a DataError beginning with `where`, or with `at`, the place in the file, if weft would do
+// otherwise.
+namespace weft {
+
+[[noreturn]] void refuse_member(const std::string& at, const TokenizerJson& value);
+// DataError unless the member is absent, null, or one of the values that have no effect.
+void check_unused(const TokenizerJson& object, const char* name, const std::string& where,
+                  std::initializer_list<TokenizerJson> nothing);
+std::string text_member(const TokenizerJson& object, const char* name, const std::string& where);
+
+// The rule of a file whose model merges bytes: its normalizer, and its pre-tokenizer, which ends in a ByteLevel step.
+VisibleRule byte_rule(const TokenizerJson& json, const std::string& where);
+// The rule of a file whose model merges characters: blanks become U+2581, by its normalizer or by its pre-tokenizer.
+CharacterRule character_rule(const TokenizerJson& json, const std::string& where);
+// The token that the post-processor puts before a text; empty: none.
+std::string token_before_texts(const TokenizerJson& json, const std::string& where);
+
+}  // namespace weft
