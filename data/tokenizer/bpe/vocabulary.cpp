@@ -11,6 +11,7 @@ namespace weft {
 namespace {
 
 constexpr size_t kMaxRankedBytes = 1024;
+constexpr size_t kMaxPatterns = 16;  // published files have up to five
 
 // Checks each id as it is assigned.
 class CheckedTokens {
@@ -122,6 +123,8 @@ void TokenBytes::set(int32_t id, std::string_view bytes) {
 }
 
 TokenBytes BpeVocabulary::checked_bytes(const std::string& where) const {
+  require<DataError>(first_patterns.size() < kMaxPatterns, "{}: {} patterns before the last one (at most {})", where,
+                     first_patterns.size(), kMaxPatterns - 1);
   CheckedTokens checked(where);
   if (rule == Rule::Ranks) {
     int32_t before = -1;

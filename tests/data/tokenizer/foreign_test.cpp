@@ -191,6 +191,7 @@ TEST(CharacterBpe, HostileFilesAreRefusedByName) {
   fails("/characters/1/1", good["characters"][0][1], "is taken");
   fails("/normal_form", "NFX", "t: normal_form: \"NFX\" is not known");
   fails("/first_patterns", Json::array({"("}), "pattern \"(\"");
+  fails("/first_patterns", Json(16, "x"), "16 patterns before the last one");
 }
 
 // weft looks for names in a text as it is, before it has its normal form.
