@@ -158,6 +158,7 @@ std::string token_before(const TokenizerJson& processor, const std::string& at) 
     else
       before = text_member(piece["SpecialToken"], "id", at + ": single");
   }
+  if (!is_behind) refuse_member(at + ": single", *single);
   return before;
 }
 
