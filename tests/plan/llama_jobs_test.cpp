@@ -80,8 +80,8 @@ TEST(LlamaJobs, TodaysFormsAreAboutAsLargeAsTheOlder) {
   const Pair pairs[] = {
       {"llama/124m.yaml", "gpt/gpt2-124m.yaml", 123'551'232, 124'439'808},
       {"llama/350m.yaml", "gpt/gpt2-355m.yaml", 359'794'688, 354'823'168},
-      {"translation/transformer-modern", "translation/transformer-base", 63'199'488, 63'082'496},
-      {"translation/multi30k-en-de-modern", "translation/multi30k-en-de-tiny", 2'643'712, 2'638'080},
+      {"translation/transformer-modern.yaml", "translation/transformer-base.yaml", 63'199'488, 63'082'496},
+      {"translation/multi30k-en-de-modern.yaml", "translation/multi30k-en-de-tiny.yaml", 2'643'712, 2'638'080},
   };
   for (const Pair& pair : pairs) {
     const StepPlan plan = plan_step(unprepared_job(pair.job), {}), older = plan_step(unprepared_job(pair.older), {});
