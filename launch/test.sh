@@ -6,7 +6,7 @@
 #   ./launch/test.sh -L unit         one tier: unit, parity, mpi, e2e or style (tests/style/lint.sh)
 #   ./launch/test.sh -R Checkpoint   tests by name
 #   ./launch/test.sh --sanitizers    everything, then the tests of parsing, threads and file writing again under the
-#                                    address, undefined-behaviour and thread sanitizers; 4,000 inputs for each fuzz target
+#                                    address, undefined-behaviour and thread sanitizers
 #   ./launch/test.sh --long          everything, then all longer proof: about ten hours on two cores. The findings are
 #                                    kept in bench/results/long-*.json
 #   ./launch/test.sh --long seeds    only this stage of the longer proof, or one part of it (seeds:1/2); tests/long/run.sh --help
@@ -80,11 +80,6 @@ if $sanitizers; then
   say "Building with the thread sanitizer in build/cpu-tsan"
   build cpu-tsan parallel_test
   run_tests "thread sanitizer" build/cpu-tsan "${choice[@]}"
-  if command -v clang++-19 >/dev/null; then
-    say "Building the fuzz targets in build/fuzz"
-    build fuzz fuzz_targets
-    run_tests "some inputs for each fuzz target" build/fuzz
-  fi
   say "All runs together"
   printf '%d%% tests passed, %d tests failed out of %d\n' $(((total - failed) * 100 / (total > 0 ? total : 1))) "$failed" "$total"
 fi
