@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "base/error.h"
-#include "base/text/utf8.h"
+#include "base/text/valid_utf8.h"
 
 namespace weft {
 namespace {
@@ -21,7 +21,6 @@ utf8proc_option_t options_of(NormalForm form) {
 }
 
 void append_normal(std::string& normal, std::string_view valid, NormalForm form) {
-  if (valid.empty()) return;
   utf8proc_uint8_t* mapped = nullptr;
   const utf8proc_ssize_t size = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(valid.data()),
                                              static_cast<utf8proc_ssize_t>(valid.size()), &mapped, options_of(form));
@@ -41,18 +40,9 @@ bool is_plainly_nfc(std::string_view text) {
 std::string to_normal_form(std::string_view text, NormalForm form) {
   std::string normal;
   normal.reserve(text.size());
-  const char* const end = text.data() + text.size();
-  const char* valid = text.data();  // the beginning of the valid UTF-8 that ends at p
-  for (const char* p = valid; p < end;) {
-    const Utf8Char c = utf8_at(p, end);
-    if (!c.valid()) {
-      append_normal(normal, {valid, static_cast<size_t>(p - valid)}, form);
-      normal += *p;
-      valid = p + 1;
-    }
-    p += c.length;
-  }
-  append_normal(normal, {valid, static_cast<size_t>(end - valid)}, form);
+  for_each_valid_part(
+      text, [&](std::string_view valid) { append_normal(normal, valid, form); },
+      [&](std::string_view byte) { normal += byte; });
   return normal;
 }
 

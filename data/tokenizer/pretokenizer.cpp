@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "base/text/valid_utf8.h"
 #include "data/tokenizer/pretokenizer_regex.h"
 
 namespace weft {
@@ -96,18 +97,9 @@ Pretokenizer::Pretokenizer(Rule rule) : rule_(rule), pattern_(name_of(rule)) {
 }
 
 void Pretokenizer::match_all(std::string_view text, std::vector<std::string_view>& pretokens) const {
-  const char* const end = text.data() + text.size();
-  const char* valid = text.data();  // the beginning of the valid UTF-8 that ends at p
-  for (const char* p = valid; p < end;) {
-    const Utf8Char c = utf8_at(p, end);
-    if (!c.valid()) {
-      regex_->split({valid, static_cast<size_t>(p - valid)}, pretokens);
-      pretokens.emplace_back(p, 1);
-      valid = p + 1;
-    }
-    p += c.length;
-  }
-  regex_->split({valid, static_cast<size_t>(end - valid)}, pretokens);
+  for_each_valid_part(
+      text, [&](std::string_view valid) { regex_->split(valid, pretokens); },
+      [&](std::string_view byte) { pretokens.push_back(byte); });
 }
 
 size_t Pretokenizer::safe_split(std::string_view text, size_t from) const {
