@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/dataset/manifest.h"
 
-#include <fmt/ranges.h>
-
+#include "base/config/value_named.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -100,17 +99,6 @@ Json to_json(const Manifest& manifest) {
 }
 
 std::string dump(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
-
-// The value of an enum that a manifest names.
-template <NamedEnum E>
-E value_named(const std::string& name, const std::string& where) {
-  std::vector<std::string_view> names;
-  for (const auto& [known, value] : EnumNames<E>::kNames) {
-    if (known == name) return value;
-    names.push_back(known);
-  }
-  throw DataError(fmt::format("{}: \"{}\" is not one of {}", where, name, fmt::join(names, ", ")));
-}
 
 DatasetSide parse_side(const ManifestNode& node) {
   DatasetSide side;

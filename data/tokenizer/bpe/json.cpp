@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/tokenizer/formats/json.h"
 
+#include "base/config/value_named.h"
 #include "base/error.h"
 #include "data/tokenizer/bpe/model.h"
 
@@ -12,16 +13,13 @@ constexpr std::string_view kMergesRule = "merges";
 constexpr std::string_view kRanksRule = "ranks";
 
 template <class E>
-E read_name(const TokenizerJson& value, const std::string& where) {
-  const std::string name = json_name(value, where);
-  for (const auto& [known, choice] : EnumNames<E>::kNames) {
-    if (known == name) return choice;
-  }
-  throw DataError(fmt::format("{}: \"{}\" is not known", where, name));
+E named_member(const TokenizerJson& json, const char* name, const std::string& where) {
+  const std::string at = where + ": " + name;
+  return value_named<E>(json_name(json_member(json, name, where), at), at);
 }
 
 CharacterSymbols read_characters(const TokenizerJson& json, const std::string& where) {
-  CharacterSymbols characters{.prefix = read_name<BlankPrefix>(json_member(json, "prefix", where), where + ": prefix")};
+  CharacterSymbols characters{.prefix = named_member<BlankPrefix>(json, "prefix", where)};
   const TokenizerJson& list = json_list(json["characters"], where + ": characters");
   for (size_t i = 0; i < list.size(); ++i) {
     const std::string at = fmt::format("{}: characters[{}]", where, i);
@@ -33,9 +31,7 @@ CharacterSymbols read_characters(const TokenizerJson& json, const std::string& w
 
 // What is done with a text before its symbols are merged.
 void read_text_rule(const TokenizerJson& json, const std::string& where, BpeVocabulary& vocabulary) {
-  if (json.contains("normal_form")) {
-    vocabulary.normal_form = read_name<NormalForm>(json["normal_form"], where + ": normal_form");
-  }
+  if (json.contains("normal_form")) vocabulary.normal_form = named_member<NormalForm>(json, "normal_form", where);
   if (json.contains("first_patterns")) {
     const std::string at = where + ": first_patterns";
     for (const TokenizerJson& pattern : json_list(json["first_patterns"], at)) {
