@@ -80,7 +80,7 @@ cuda_setting() {
 }
 
 # build PRESET [-DNAME=VALUE...] TARGET...: configures build/PRESET with these settings and builds the targets there. A new
-# folder compiles several files of a room at once (WEFT_UNITY), which is faster the first time.
+# folder compiles several files of a room or test at once (WEFT_UNITY), which is faster the first time.
 build() {
   local preset=$1 log=build/$1/configure.log settings=()
   shift
