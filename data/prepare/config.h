@@ -209,8 +209,7 @@ struct DataConfig {
     v.field("split_seed", split_seed, "Seed of the draw (split: hash).", {Range{.min = 0}, kPrepared});
     v.field("source_bos", source_bos,
             "Begin source sequences, documents and prompts with the tokenizer's bos, as models that were trained so "
-            "need it. "
-            "Target sequences always have bos and eos.",
+            "need it. Target sequences always have bos and eos.",
             kPrepared);
     v.field("source_eos", source_eos, "End source sequences with the tokenizer's eos.", kPrepared);
     v.field("max_source_tokens", max_source_tokens,

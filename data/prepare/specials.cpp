@@ -44,12 +44,10 @@ RecordSpecials specials_of(const DataConfig& config, const Tokenizer& source, co
   if (config.is_translation()) {
     return {.source = source_specials(config, source), .target = target_specials(target)};
   }
-  RecordSpecials specials{.source = document_specials(config, source), .target = {}};
-  if (config.is_pairs()) {  // the answer follows its prompt
-    specials.source.eos.reset();
-    specials.target = answer_specials(target);
-  }
-  return specials;
+  const SideSpecials document = document_specials(config, source);
+  if (!config.is_pairs()) return {.source = document, .target = {}};
+  return {.source = {.bos = document.bos, .eos = {}},
+          .target = answer_specials(target)};  // the answer follows its prompt
 }
 
 std::vector<int32_t> encode_source(const std::string& text, const Tokenizer& tokenizer, const DataConfig& config) {
