@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <array>
+#include <string_view>
 
 #include "base/text/utf8.h"
 #include "data/text/unicode_letters.h"
@@ -135,17 +136,19 @@ inline const char* next_digit_or_text(const char* p, const char* end) {
   return p;
 }
 
-// The bytes of a blank at p, or of U+2581, which SentencePiece writes for one; 0 if there is none.
-inline uint32_t blank_at(const char* p, const char* end) {
+inline constexpr std::string_view kBlankSign = "\u2581";  // SentencePiece and files that follow it write it for a blank
+
+// The bytes of a blank or of its sign at p; 0 if there is none.
+inline size_t blank_at(const char* p, const char* end) {
   if (*p == ' ') return 1;
-  return end - p >= 3 && p[0] == '\xE2' && p[1] == '\x96' && p[2] == '\x81' ? 3 : 0;
+  return std::string_view(p, static_cast<size_t>(end - p)).starts_with(kBlankSign) ? kBlankSign.size() : 0;
 }
 
 // Blanks, and the text behind them up to the next blank. kEach: one blank and that text.
 template <bool kEach>
 const char* next_behind_blanks(const char* p, const char* end) {
   while (p < end) {
-    const uint32_t blank = blank_at(p, end);
+    const size_t blank = blank_at(p, end);
     if (blank == 0) break;
     p += blank;
     if (kEach) break;

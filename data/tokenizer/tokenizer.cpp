@@ -148,7 +148,7 @@ size_t Tokenizer::safe_split(std::string_view text, size_t from) const {
   const auto has_blank = [](const SpecialToken& token) {
     return token.in_text && token.name.find(' ') != std::string::npos;
   };
-  if (any_in_text_ && std::ranges::any_of(specials_.tokens, has_blank)) return text.size();
+  if (std::ranges::any_of(specials_.tokens, has_blank)) return text.size();
   return model_->safe_split(text, from);
 }
 

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "data/tokenizer/bpe/visible.h"
-#include "data/tokenizer/bpe/vocabulary.h"
 
 namespace weft {
 

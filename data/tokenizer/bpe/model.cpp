@@ -112,8 +112,8 @@ BpeModel::BpeModel(BpeVocabulary vocabulary, const std::string& where)
   vocabulary_.pattern = pretokenizer_.pattern();
   if (vocabulary_.characters) {
     characters_.insert(vocabulary_.characters->ids.begin(), vocabulary_.characters->ids.end());
-    if (const auto blank = characters_.find(' '); blank != characters_.end())
-      characters_.emplace(0x2581, blank->second);
+    const uint32_t sign = utf8_at(kBlankSign.data(), kBlankSign.data() + kBlankSign.size()).code_point;
+    if (const auto blank = characters_.find(' '); blank != characters_.end()) characters_.emplace(sign, blank->second);
   }
   if (vocabulary_.rule == BpeVocabulary::Rule::Ranks) {
     for (const auto& [bytes, id] : vocabulary_.tokens) whole_.emplace(bytes, id);
@@ -190,9 +190,9 @@ std::span<const int32_t> BpeModel::encode_long(std::string_view pretoken, BpeScr
 }
 
 size_t BpeModel::safe_split(std::string_view text, size_t from) const {
+  if (puts_blank()) return text.size();
   // Pieces of the first patterns may continue behind such a place, because the last one cuts there. What an expression
   // of the user's does there is not known.
-  if (vocabulary_.characters && vocabulary_.characters->prefix != BlankPrefix::Never) return text.size();
   const bool is_known = std::ranges::none_of(
       first_cuts_, [](const Pretokenizer& cuts) { return cuts.rule() == Pretokenizer::Rule::Custom; });
   return is_known ? pretokenizer_.safe_split(text, from) : text.size();
@@ -204,22 +204,23 @@ void BpeModel::cut(std::string_view text, Sink& sink, size_t step) const {
   first_cuts_[step].for_each(text, [&](std::string_view piece) { cut(piece, sink, step + 1); });
 }
 
+bool BpeModel::puts_blank() const {
+  return vocabulary_.characters && vocabulary_.characters->prefix != BlankPrefix::Never;
+}
+
 bool BpeModel::lacks_blank(std::string_view text, size_t offset) const {
-  if (!vocabulary_.characters || text.empty()) return false;
+  if (!puts_blank() || text.empty()) return false;
   const BlankPrefix prefix = vocabulary_.characters->prefix;
-  if (prefix == BlankPrefix::Never || (prefix == BlankPrefix::IfMissingAtBegin && offset > 0)) return false;
+  if (prefix == BlankPrefix::IfMissingAtBegin && offset > 0) return false;
   return prefix == BlankPrefix::Always || blank_at(text.data(), text.data() + text.size()) == 0;
 }
 
-size_t BpeModel::own_beginning(std::string_view text) const {
-  const bool puts_blank = vocabulary_.characters && vocabulary_.characters->prefix != BlankPrefix::Never;
-  return puts_blank && text.starts_with(' ') ? 1 : 0;
-}
+size_t BpeModel::own_beginning(std::string_view text) const { return puts_blank() && text.starts_with(' ') ? 1 : 0; }
 
 void BpeModel::encode_append(std::string_view text, size_t offset, std::vector<int32_t>& ids) const {
   std::string changed;
   if (lacks_blank(text, offset)) {
-    changed = " " + std::string(text);
+    changed.append(1, ' ').append(text);
     text = changed;
   }
   const auto form = vocabulary_.normal_form;
@@ -286,10 +287,11 @@ void BpeModel::hash_into(Hasher& hasher) const {
     add(static_cast<uint64_t>(text.size()));
     hasher.update(text.data(), text.size());
   };
-  if (vocabulary_.normal_form) add_text(enum_name(*vocabulary_.normal_form));
-  for (const std::string& pattern : vocabulary_.first_patterns) add_text(pattern);
+  // What older tokenizers lack is named, so that no two of these parts are taken for one another.
+  if (vocabulary_.normal_form) add_text("normal_form"), add_text(enum_name(*vocabulary_.normal_form));
+  for (const std::string& pattern : vocabulary_.first_patterns) add_text("first_pattern"), add_text(pattern);
   if (vocabulary_.characters) {
-    add_text(enum_name(vocabulary_.characters->prefix));
+    add_text("characters"), add_text(enum_name(vocabulary_.characters->prefix));
     for (const auto& [code_point, id] : vocabulary_.characters->ids) add(code_point), add(id);
   }
   add_text(vocabulary_.pattern);

@@ -39,6 +39,7 @@ class BpeModel : public TokenizerModel {
   const BpeVocabulary& parts() const { return vocabulary_; }
 
  private:
+  bool puts_blank() const;  // before some texts
   bool lacks_blank(std::string_view text, size_t offset) const;
   // Of a text that is as the model cuts it: in the normal form, with a blank before it.
   void encode_ready(std::string_view text, std::vector<int32_t>& ids) const;

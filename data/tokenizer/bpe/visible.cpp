@@ -16,12 +16,6 @@ std::string utf8_of(uint32_t c) {
   return {static_cast<char>(0xC0 | c >> 6), static_cast<char>(0x80 | (c & 0x3F))};
 }
 
-int32_t id_of(const VisibleIds& ids, const std::string& token, const std::string& at, const std::string& where_ids) {
-  const auto found = ids.find(token);
-  require<DataError>(found != ids.end(), "{}: \"{}\" is not in {}", at, token, where_ids);
-  return found->second;
-}
-
 }  // namespace
 
 VisibleBytes::VisibleBytes() {
@@ -72,6 +66,31 @@ VisibleMerge visible_merge(std::string_view line, std::string at) {
   return {std::string(line.substr(0, space)), std::string(line.substr(space + 1)), std::move(at)};
 }
 
+int32_t id_of(const VisibleIds& ids, const std::string& token, const std::string& at, const std::string& where_ids) {
+  const auto found = ids.find(token);
+  require<DataError>(found != ids.end(), "{}: \"{}\" is not in {}", at, token, where_ids);
+  return found->second;
+}
+
+TokenizerParts parts_of(BpeVocabulary vocabulary, const VisibleIds& ids, const std::vector<VisibleMerge>& merges,
+                        const std::string& where_ids, const std::string& where_merges) {
+  for (const auto& [left, right, at] : merges) {
+    vocabulary.merges.push_back(
+        {id_of(ids, left, at, where_ids), id_of(ids, right, at, where_ids), id_of(ids, left + right, at, where_ids)});
+  }
+  auto model = std::make_unique<const BpeModel>(std::move(vocabulary), where_merges);
+  SpecialTokens specials;
+  for (const auto& [token, id] : ids) {
+    if (!model->knows(id)) specials.tokens.push_back({token, id});
+  }
+  std::ranges::sort(specials.tokens, {}, &SpecialToken::id);
+  size_t used = specials.tokens.size();
+  for (int32_t id = 0; id < model->vocabulary(); ++id) used += model->knows(id) ? 1 : 0;
+  require<DataError>(used == ids.size(), "{}: {} tokens, but the bytes, {} merges of {} and {} specials make {}",
+                     where_ids, ids.size(), merges.size(), where_merges, specials.tokens.size(), used);
+  return {std::move(model), std::move(specials)};
+}
+
 TokenizerParts parts_of_visible(const VisibleIds& ids, const std::vector<VisibleMerge>& merges, VisibleRule rule,
                                 const std::string& where_ids, const std::string& where_merges) {
   const VisibleBytes visible;
@@ -83,8 +102,6 @@ TokenizerParts parts_of_visible(const VisibleIds& ids, const std::vector<Visible
   for (const auto& [left, right, at] : merges) {
     require<DataError>(visible.read(left) && visible.read(right), "{}: expected two tokens and one space between them",
                        at);
-    vocabulary.merges.push_back(
-        {id_of(ids, left, at, where_ids), id_of(ids, right, at, where_ids), id_of(ids, left + right, at, where_ids)});
   }
   vocabulary.byte_ids.fill(-1);
   for (const auto& [token, id] : ids) {
@@ -94,18 +111,9 @@ TokenizerParts parts_of_visible(const VisibleIds& ids, const std::vector<Visible
   for (size_t b = 0; b < 256; ++b) {
     require<DataError>(vocabulary.byte_ids[b] >= 0, "{}: no token is the single byte {}", where_ids, b);
   }
-  auto model = std::make_unique<const BpeModel>(std::move(vocabulary), where_merges);
-  SpecialTokens specials;
-  for (const auto& [token, id] : ids) {
-    if (!model->knows(id)) specials.tokens.push_back({token, id});
-  }
-  std::sort(specials.tokens.begin(), specials.tokens.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
-  size_t used = specials.tokens.size();
-  for (int32_t id = 0; id < model->vocabulary(); ++id) used += model->knows(id) ? 1 : 0;
-  require<DataError>(used == ids.size(), "{}: {} tokens, but the bytes, {} merges of {} and {} specials make {}",
-                     where_ids, ids.size(), model->parts().merges.size(), where_merges, specials.tokens.size(), used);
-  set_published_roles(specials);
-  return {std::move(model), std::move(specials)};
+  TokenizerParts parts = parts_of(std::move(vocabulary), ids, merges, where_ids, where_merges);
+  set_published_roles(parts.specials);
+  return parts;
 }
 
 void set_published_roles(SpecialTokens& specials) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "data/text/normal_form.h"
+#include "data/tokenizer/bpe/vocabulary.h"
 #include "data/tokenizer/formats/json.h"
 #include "data/tokenizer/model.h"
 #include "data/tokenizer/tokenizer.h"
@@ -42,6 +43,14 @@ struct VisibleMerge {
 
 VisibleIds visible_ids(const TokenizerJson& object, const std::string& where);
 VisibleMerge visible_merge(std::string_view line, std::string at);  // "left right"
+
+// The id of a token of the file at `where_ids`, which stands at `at`.
+int32_t id_of(const VisibleIds& ids, const std::string& token, const std::string& at, const std::string& where_ids);
+
+// The tokenizer of a vocabulary that has everything but its merges. A token that is no symbol and made by no merge is a
+// special. DataError if two tokens share an id.
+TokenizerParts parts_of(BpeVocabulary vocabulary, const VisibleIds& ids, const std::vector<VisibleMerge>& merges,
+                        const std::string& where_ids, const std::string& where_merges);
 
 // The byte-level BPE of these tokens and merges. A token that is neither a byte nor made by a merge (`<|endoftext|>`)
 // is a special. DataError beginning with `where_ids` or `where_merges`.

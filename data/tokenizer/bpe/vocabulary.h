@@ -69,9 +69,9 @@ struct BpeVocabulary {
   std::string pattern;                         // cuts the pieces of the last of these, or the text
   std::array<int32_t, 256> byte_ids{};         // all different
   std::optional<CharacterSymbols> characters;  // Merges: nullopt: bytes are merged
-  std::vector<BpeMerge>
-      merges;  // Merges: each joins bytes, characters or tokens of other merges. Several may make one token
-  bool keeps_whole = false;  // Merges: a pretoken that is a token becomes that token without merging
+  // Merges: each joins bytes, characters or tokens of other merges. Several may make one token.
+  std::vector<BpeMerge> merges;
+  bool keeps_whole = false;                             // Merges: a pretoken that is a token becomes it without merging
   std::vector<std::pair<std::string, int32_t>> tokens;  // Ranks: ascending ids, single bytes included
 
   // The bytes of each id, after checking everything above; DataError beginning with `where`.

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "data/tokenizer/pretokenizer.h"
+#include "data/tokenizer/pretokenizer_scan.h"
 
 namespace weft {
 namespace {
@@ -97,8 +98,9 @@ std::vector<TokenizerJson> normalizer_steps(const TokenizerJson& json, const std
 
 std::optional<NormalForm> normal_form_of_step(const TokenizerJson& step, const std::string& at) {
   if (!step.is_object()) refuse_member(at, step);
+  const std::string type = text_member(step, "type", at);
   for (const auto& [name, form] : EnumNames<NormalForm>::kNames) {
-    if (text_member(step, "type", at) == name) return form;
+    if (type == name) return form;
   }
   return {};
 }
@@ -115,7 +117,7 @@ std::optional<NormalForm> normal_form_of(const TokenizerJson& json, const std::s
 }
 
 bool is_blank_sign(const TokenizerJson& step, const char* member) {
-  return step.contains(member) && step[member] == "\u2581";
+  return step.contains(member) && step[member] == kBlankSign;
 }
 
 // What a Metaspace step does; older files have add_prefix_space in place of prepend_scheme.
@@ -181,7 +183,7 @@ CharacterRule character_rule(const TokenizerJson& json, const std::string& where
     const std::string type = text_member(step, "type", at);
     if (form && !rule.normal_form) {
       rule.normal_form = form;
-    } else if (type == "Prepend" && is_blank_sign(step, "prepend")) {
+    } else if (type == "Prepend" && is_blank_sign(step, "prepend") && rule.prefix == BlankPrefix::Never) {
       rule.prefix = BlankPrefix::Always;
     } else if (type == "Replace" && is_blank_sign(step, "content") && step.contains("pattern") &&
                step["pattern"] == TokenizerJson{{"String", " "}}) {

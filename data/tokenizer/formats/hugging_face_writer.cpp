@@ -9,6 +9,7 @@
 #include "data/tokenizer/formats/hugging_face.h"
 #include "data/tokenizer/formats/json.h"
 #include "data/tokenizer/pretokenizer.h"
+#include "data/tokenizer/pretokenizer_scan.h"
 
 namespace weft {
 namespace {
@@ -62,9 +63,7 @@ Json byte_level(bool use_regex) {
   return {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", use_regex}};
 }
 
-constexpr const char* kBlankSign = "\u2581";
-
-Json replace(const char* what, const char* by) {
+Json replace(std::string_view what, std::string_view by) {
   return {{"type", "Replace"}, {"pattern", {{"String", what}}}, {"content", by}};
 }
 

@@ -6,10 +6,12 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "data/tokenizer/bpe/characters.h"
 #include "data/tokenizer/bpe/vocabulary.h"
 #include "data/tokenizer/config.h"
 #include "data/tokenizer/formats/json.h"
 #include "data/tokenizer/formats/sentencepiece_proto.h"
+#include "data/tokenizer/pretokenizer_scan.h"
 
 namespace weft {
 namespace {
@@ -21,17 +23,16 @@ std::string text_of(const SentencePiece& piece, const std::string& where) {
   if (piece.type == Type::Byte) {
     unsigned byte = 0;
     for (unsigned b = 0; b < 256; ++b) {
-      if (piece.text == fmt::format("<0x{:02X}>", b)) byte = b + 1;
+      if (piece.text == written_byte(static_cast<uint8_t>(b))) byte = b + 1;
     }
     require<DataError>(byte > 0, "{}: \"{}\" is no byte's piece", where, piece.text);
     return {static_cast<char>(byte - 1)};
   }
-  constexpr std::string_view kBlank = "\u2581";
   std::string text;
   for (std::string_view rest = piece.text; !rest.empty();) {
-    const bool is_blank = rest.starts_with(kBlank);
+    const bool is_blank = rest.starts_with(kBlankSign);
     text += is_blank ? ' ' : rest.front();
-    rest.remove_prefix(is_blank ? kBlank.size() : 1);
+    rest.remove_prefix(is_blank ? kBlankSign.size() : 1);
   }
   return text;
 }

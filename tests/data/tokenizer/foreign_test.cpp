@@ -184,13 +184,14 @@ TEST(CharacterBpe, HostileFilesAreRefusedByName) {
     const std::string message = error_of([&] { Tokenizer::from_json(json.dump(), "t"); });
     EXPECT_NE(message.find(part), std::string::npos) << message << "\nlacks: " << part;
   };
-  fails("/prefix", "sometimes", "t: prefix: \"sometimes\" is not known");
+  fails("/prefix", "sometimes",
+        "t: prefix: \"sometimes\" is not one of never, always, if-missing, if-missing-at-begin");
   fails("/characters/0", 7, "t: characters[0]: expected [code point, id]");
   fails("/characters/0/0", 0xD800, "characters: U+D800 is no character or not in its place");
   fails("/characters/0/0", 0x110000, "characters: U+110000 is no character or not in its place");
   fails("/characters/1/0", good["characters"][0][0], "is no character or not in its place");
   fails("/characters/1/1", good["characters"][0][1], "is taken");
-  fails("/normal_form", "NFX", "t: normal_form: \"NFX\" is not known");
+  fails("/normal_form", "NFX", "t: normal_form: \"NFX\" is not one of NFC, NFD, NFKC, NFKD");
   fails("/first_patterns", Json::array({"("}), "pattern \"(\"");
   fails("/first_patterns", Json(16, "x"), "16 patterns before the last one");
 }
