@@ -4,6 +4,7 @@
 
 #include "data/prepare/specials.h"
 #include "data/tokenizer/formats/hugging_face.h"
+#include "exchange/chat_template.h"
 #include "exchange/export_plan.h"
 #include "exchange/family.h"
 #include "exchange/parameters.h"
@@ -47,6 +48,7 @@ ExportPlan plan_decoder(const ModelToExport& model) {
   const Tokenizer& tokenizer = *model.target_tokenizer;
   ExportPlan plan{.architecture = std::string(family.architecture()),
                   .files = hugging_face_tokenizer_files(tokenizer, model.job.model.max_length, frame_of(model))};
+  if (model.job.data.format == TextFormat::Messages) add_chat_template(model.job.data.chat, plan.files);
   plan.files["config.json"] = config_json(family, model);
   plan.files["generation_config.json"] = special_ids(tokenizer).dump(2) + "\n";
   const ModelSpec spec{.config = family.as_stored(model.job.model), .vocabularies = {.target = tokenizer.vocabulary()}};

@@ -14,6 +14,7 @@
 #include "checkpoint/safetensors/safetensors.h"
 #include "checkpoint/whole_writer.h"
 #include "data/tokenizer/formats/hugging_face.h"
+#include "exchange/chat_template.h"
 #include "exchange/family.h"
 #include "exchange/parameters.h"
 #include "job/migration.h"
@@ -166,6 +167,9 @@ void import_hugging_face(const fs::path& directory, const fs::path& out, nlohman
   const ImportedWeights weights(directory, family, model);
   const auto [tokenizer, begins_texts] = read_hugging_face_tokenizer(directory, model.vocabulary);
   job.data.source_bos = begins_texts;
+  if (const std::optional<ChatConfig> chat = read_chat_template(directory)) {
+    job.data.format = TextFormat::Messages, job.data.chat = *chat;
+  }
   origin["imported"] = {{"from", fs::absolute(directory).string()},
                         {"architecture", family.type()},
                         {"dtype", weights.dtype()},

@@ -76,6 +76,15 @@ std::vector<NBest> TextGenerator::generate(const std::vector<std::string>& texts
                 listener);
 }
 
+Hypothesis TextGenerator::continue_tokens(std::vector<int32_t> prompt, int32_t end, const SearchConfig& search_config,
+                                          const SearchListener& listener, int64_t number) const {
+  SearchTokens tokens = search_tokens(target_tokenizer, search_config);
+  tokens.end = end;
+  std::erase(tokens.suppressed, end);
+  const SearchInput input{.id = number, .prompt = std::move(prompt)};
+  return search({&input, 1}, decoder_factory(model), search_config, tokens, listener).front().front();
+}
+
 std::vector<int32_t> TextGenerator::prompt(const std::string& text) const {
   return encode_prompt(text, target_tokenizer, job.data, prompts);
 }

@@ -29,6 +29,9 @@ struct TextGenerator {
   // `first`: the number of the first text; sampling for a text depends on its number.
   std::vector<NBest> generate(const std::vector<std::string>& texts, const SearchConfig& search,
                               const SearchListener& listener = {}, int64_t first = 0) const;
+  // Continues tokens up to `end`; for a beam search, the best continuation.
+  Hypothesis continue_tokens(std::vector<int32_t> prompt, int32_t end, const SearchConfig& search,
+                             const SearchListener& listener = {}, int64_t number = 0) const;
   // Throws DataError if a source is longer than the model's positions.
   std::vector<NBest> translate(Sentences sentences, const SearchConfig& search,
                                const SearchListener& listener = {}) const;

@@ -99,7 +99,8 @@ void check_task(const JobConfig& job, Problems& problems) {
     return;
   }
   problems.add_if(job.data.is_translation(), "data.format: {} has two languages; gpt needs {}",
-                  enum_name(job.data.format), formats_of({DatasetKind::Stream, DatasetKind::Answers}));
+                  enum_name(job.data.format),
+                  formats_of({DatasetKind::Stream, DatasetKind::Answers, DatasetKind::Chats}));
   problems.add_if(job.model.encoder_layers > 0, "model.encoder_layers: gpt has no encoder, but it is {}; set it to 0",
                   job.model.encoder_layers);
   problems.add_if(job.target_tokenizer.has_value(), "target_tokenizer: gpt has one tokenizer; remove it");

@@ -93,7 +93,7 @@ void check_held_out(const JobConfig& job, const std::string& place) {
 }
 
 void check_answers(const JobConfig& job, const Dataset& dataset) {
-  if (dataset.header().kind != DatasetKind::Answers) return;
+  if (!is_joined(dataset.header().kind)) return;
   std::vector<int32_t> prompts, answers;
   dataset.all_lengths(prompts, answers);
   int64_t longest = 0;

@@ -95,6 +95,7 @@ JobConfig with_initial_model(const JobConfig& given, const ConfigValue& tree) {
   defaults.task = theirs.task, defaults.model = theirs.model;
   defaults.tokenizer = theirs.tokenizer, defaults.target_tokenizer = theirs.target_tokenizer;
   defaults.data.source_bos = theirs.data.source_bos, defaults.data.source_eos = theirs.data.source_eos;
+  if (theirs.data.format == TextFormat::Messages) defaults.data.chat = theirs.data.chat;
   JobConfig job = decode_config<JobConfig>(tree, {}, defaults);
   std::vector<std::string> problems;
   if (job.task != theirs.task) {

@@ -74,7 +74,7 @@ void add_commands(CLI::App& app, Action& action) {
       {"training",
        {add_jobs_command, add_keys_command, add_validate_command, add_plan_command, add_train_command,
         add_average_command, add_merge_command}},
-      {"texts", {add_translate_command, add_generate_command, add_embed_command}},
+      {"texts", {add_translate_command, add_generate_command, add_chat_command, add_embed_command}},
       {"scores", {add_evaluate_command, add_score_command, add_rescore_command, add_choose_command}},
       {"looking at runs and models", {add_report_command, add_watch_command, add_attention_command}},
       {"exchange with other programs", {add_import_command, add_export_command}},

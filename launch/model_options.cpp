@@ -12,7 +12,7 @@ void ModelArguments::add_to(Command& command, const char* json_help) {
       .type_name("DIR");
   add_best_option(command, best);
   add_device_option(command, device);
-  command.add_flag("--json", json, json_help);
+  if (json_help) command.add_flag("--json", json, json_help);
 }
 
 void ModelArguments::add_weights_to(Command& command) { add_weights_option(command, compute.weights); }

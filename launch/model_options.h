@@ -19,7 +19,7 @@ struct ModelArguments {
   DeviceChoice device = DeviceChoice::Auto;
   ComputeOptions compute;
 
-  // --checkpoint (required), --best, --device and --json.
+  // --checkpoint (required), --best, --device, and --json if there is a help for it.
   void add_to(Command& command, const char* json_help);
   // --weights
   void add_weights_to(Command& command);

@@ -75,7 +75,7 @@ if $sanitizers; then
   # Targets that are not built here have a placeholder test that fails. The sanitizers do not test Open MPI itself.
   choice=(-E _NOT_BUILT -LE 'mpi|e2e|style')
   say "Building with the address and undefined-behaviour sanitizers in build/cpu-asan-ubsan"
-  build cpu-asan-ubsan tests/{base,base/config,data/{text,tokenizer,dataset,batches,prepare},checkpoint}/all parallel_test
+  build cpu-asan-ubsan tests/{base,base/config,data/{text,tokenizer,chat,dataset,batches,prepare},checkpoint}/all parallel_test
   run_tests "address and undefined-behaviour sanitizers" build/cpu-asan-ubsan "${choice[@]}"
   say "Building with the thread sanitizer in build/cpu-tsan"
   build cpu-tsan parallel_test

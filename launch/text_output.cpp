@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/text_output.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "base/log.h"
 #include "base/output.h"
 #include "base/progress.h"
@@ -12,6 +15,7 @@
 #include "generate/search/window.h"
 #include "generate/text_stream.h"
 #include "launch/json_line.h"
+#include "launch/line_files.h"
 
 namespace weft {
 
@@ -127,6 +131,35 @@ void print_similarities(const std::vector<std::string>& labels, const std::vecto
     for (size_t b = 0; b < labels.size(); ++b) line += fmt::format("{:7.3f}", similarities[a * labels.size() + b]);
     print(fmt::format("{}  {}\n", line, labels[a]));
   }
+}
+
+void answer_file(Chat& chat, const std::string& path, const std::string& field) {
+  LineFile file(path);
+  for (std::string line; file.next(line);) {
+    const std::string place = fmt::format("{}:{}", file.name().string(), file.line());
+    try {
+      Conversation conversation = read_conversation(line, field);
+      conversation.push_back({.role = ChatRole::Assistant, .text = chat.answer(conversation)});
+      print(fmt::format("{{\"{}\": {}}}\n", field, conversation_json(conversation)));
+    } catch (const DataError& error) {
+      throw DataError(fmt::format("{}: {}", place, error.what()), error.hint());
+    }
+  }
+}
+
+void answer_lines(Chat& chat) {
+  int64_t forgotten = 0;
+  const auto answer = [&](const std::string& line) {
+    if (line == kNewChat) return chat.begin_anew();
+    chat.say(line, [](std::string_view piece) { print(std::string(piece)); });
+    print("\n");
+    if (chat.forgotten() == forgotten) return;
+    log_info("{} forgotten: the model has no positions for more", counted(chat.forgotten() - forgotten, "message"));
+    forgotten = chat.forgotten();
+  };
+  if (isatty(STDIN_FILENO) != 0) return each_typed_line(answer);
+  LineFile lines("-");
+  for (std::string line; lines.next(line);) answer(line);
 }
 
 }  // namespace weft

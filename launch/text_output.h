@@ -3,11 +3,12 @@
 #include <string>
 #include <vector>
 
+#include "generate/chat.h"
 #include "generate/line_translation.h"
 #include "generate/text_generator.h"
 #include "generate/text_vectors.h"
 
-// The output of translate, generate and embed on standard output.
+// The output of translate, generate, chat and embed on standard output.
 namespace weft {
 
 // Prompts, of which the first has the number `first`: sampling depends on it.
@@ -38,5 +39,14 @@ void print_vectors(const char* name, const std::vector<std::string>& labels, con
 
 // One row of the matrix per label, which follows it. `similarities`: [labels, labels].
 void print_similarities(const std::vector<std::string>& labels, const std::vector<double>& similarities);
+
+// Answers what is typed, or the lines of standard input, on standard output. The line kNewChat begins another
+// conversation.
+inline constexpr const char* kNewChat = "/new";
+void answer_lines(Chat& chat);
+
+// Answers the conversations of a file ("-": standard input) and prints them with the answers, as objects that weft
+// prepare reads. `field`: the member that holds the messages. DataError that names the line.
+void answer_file(Chat& chat, const std::string& path, const std::string& field);
 
 }  // namespace weft

@@ -24,7 +24,7 @@ import re
 
 import numpy
 
-__all__ = ["Checkpoint", "Dataset", "FormatError", "Pairs", "Stream", "metrics", "series"]
+__all__ = ["Chats", "Checkpoint", "Dataset", "FormatError", "Pairs", "Stream", "metrics", "series"]
 
 
 class FormatError(ValueError):
@@ -222,7 +222,8 @@ class Pairs(_Split):
                      for side, (ids, bounds) in self._sides.items())
 
     def reference(self, index):
-        """The target text of a pair, byte for byte as in its file: held-out pairs of sentences have one."""
+        """The target text of a pair, byte for byte as in its file: held-out pairs of sentences have one. Of a conversation,
+        the lengths of its turns as a text."""
         place = self._place(index)
         if self._references is None:
             if not all("references" in shard.values for _, shard in self.shards):
@@ -232,6 +233,25 @@ class Pairs(_Split):
             self._references = texts, self._bounds("references")
         texts, bounds = self._references
         return texts.read(int(bounds[place]), int(bounds[place + 1])).tobytes()
+
+
+class Chats(Pairs):
+    """A split of conversations: split[i] has the ids that are context, and those that are learned."""
+
+    def conversation(self, index):
+        """All ids of a conversation in order, and which of them are learned."""
+        sides = self[index]
+        turns = self._turns(index, [len(side) for side in sides])
+        learned = numpy.repeat(numpy.arange(len(turns)) % 2 == 1, turns)
+        ids = numpy.empty(len(learned), sides[0].dtype)
+        ids[~learned], ids[learned] = sides
+        return ids, learned
+
+    def _turns(self, index, lengths):
+        turns = [int(count) for count in re.findall(rb"\d+", self.reference(index))]
+        if [sum(turns[0::2]), sum(turns[1::2])] != lengths:
+            raise FormatError(f"{self.path}: the turns of conversation {index} in {self.name} do not fit its ids")
+        return turns
 
 
 class Dataset:
@@ -249,7 +269,7 @@ class Dataset:
             raise FormatError(f"{self.path}: has version {manifest.count('version')}, this module reads {self.VERSION}: "
                               "prepare it again (weft prepare JOB --force)")
         self.kind = manifest.get("kind", str)
-        kinds = {"stream": Stream, "pairs": Pairs, "answers": Pairs}
+        kinds = {"stream": Stream, "pairs": Pairs, "answers": Pairs, "chats": Chats}
         self.token_bytes = manifest.count("token_bytes")
         if self.kind not in kinds or self.token_bytes not in (2, 4):
             raise FormatError(f"{self.path}: kind {self.kind!r} with ids of {self.token_bytes} bytes is unknown")

@@ -44,7 +44,7 @@ class Spread {
 PairLengths lengths_of(const Dataset& dataset) {
   PairLengths lengths;
   dataset.all_lengths(lengths.source, lengths.target);
-  lengths.joined = dataset.header().kind == DatasetKind::Answers;
+  lengths.joined = is_joined(dataset.header().kind);
   for (const DatasetPart& part : dataset.parts()) lengths.parts.push_back({part.num_records, part.weight});
   return lengths;
 }

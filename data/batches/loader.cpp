@@ -58,6 +58,45 @@ class AnswerReader final : public SequenceReader {
   std::shared_ptr<const Dataset> dataset_;
 };
 
+// A conversation, whose parts are context and learnt in turn.
+class ChatReader final : public SequenceReader {
+ public:
+  explicit ChatReader(std::shared_ptr<const Dataset> dataset) : dataset_(std::move(dataset)) {}
+  void read(const PlannedSequence& s, std::span<int32_t>, std::span<int32_t> target) const override {
+    std::vector<int32_t> context(static_cast<size_t>(s.unscored) + 1), learnt(target.size() - context.size());
+    dataset_->read_source(s.index, context);
+    dataset_->read_target(s.index, learnt);
+    auto from_context = context.cbegin(), from_learnt = learnt.cbegin();
+    for_each_part(s, [&](bool is_learnt, size_t begin, size_t count) {
+      auto& from = is_learnt ? from_learnt : from_context;
+      std::copy_n(from, count, target.begin() + static_cast<ptrdiff_t>(begin));
+      from += static_cast<ptrdiff_t>(count);
+    });
+  }
+  void leave_unscored(const PlannedSequence& s, std::span<int32_t> targets) const override {
+    for_each_part(s, [&](bool is_learnt, size_t begin, size_t count) {
+      if (is_learnt) return;
+      const size_t skipped = begin == 0 ? 1 : 0;  // nothing predicts the first token
+      std::ranges::fill(targets.subspan(begin + skipped - 1, count - skipped), -1);
+    });
+  }
+
+ private:
+  // visit(is learnt, first token, tokens)
+  template <class Visit>
+  void for_each_part(const PlannedSequence& s, const Visit& visit) const {
+    size_t begin = 0;
+    bool is_learnt = false;
+    for (const int32_t turn : dataset_->read_turns(s.index)) {
+      visit(is_learnt, begin, static_cast<size_t>(turn));
+      begin += static_cast<size_t>(turn);
+      is_learnt = !is_learnt;
+    }
+  }
+
+  std::shared_ptr<const Dataset> dataset_;
+};
+
 // Starts a new sequence at each input that equals `before`, except at the first input.
 void cut(MicroBatch& micro, std::span<const int32_t> inputs, int32_t before) {
   const auto begin = static_cast<int32_t>(micro.input.tokens.size());
@@ -96,13 +135,17 @@ MicroBatch read_micro_batch(const PlannedStep& step, std::span<const int64_t> pl
     if (cut_before) cut(micro, std::span(tokens).first(s.input_tokens), *cut_before);
     micro.input.tokens.insert(micro.input.tokens.end(), tokens.begin(), tokens.end() - 1);
     micro.input.offsets.push_back(static_cast<int32_t>(micro.input.tokens.size()));
-    micro.targets.insert(micro.targets.end(), s.unscored, -1);
-    micro.targets.insert(micro.targets.end(), tokens.begin() + 1 + s.unscored, tokens.end());
+    micro.targets.insert(micro.targets.end(), tokens.begin() + 1, tokens.end());
+    reader.leave_unscored(s, std::span(micro.targets).last(static_cast<size_t>(s.input_tokens)));
   }
   return micro;
 }
 
 }  // namespace
+
+void SequenceReader::leave_unscored(const PlannedSequence& sequence, std::span<int32_t> targets) const {
+  std::ranges::fill(targets.first(static_cast<size_t>(sequence.unscored)), -1);
+}
 
 int32_t end_of_documents(const Dataset& dataset) {
   if (const std::optional<int32_t> eos = dataset.header().target.eos) return *eos;
@@ -113,6 +156,7 @@ int32_t end_of_documents(const Dataset& dataset) {
 std::shared_ptr<const SequenceReader> make_reader(std::shared_ptr<const Dataset> dataset, const ReadOptions& options) {
   if (dataset->header().kind == DatasetKind::Stream) return std::make_shared<StreamReader>(std::move(dataset), options);
   if (dataset->header().kind == DatasetKind::Answers) return std::make_shared<AnswerReader>(std::move(dataset));
+  if (dataset->header().kind == DatasetKind::Chats) return std::make_shared<ChatReader>(std::move(dataset));
   return std::make_shared<PairReader>(std::move(dataset));
 }
 

@@ -2,6 +2,7 @@
 #include "data/dataset/dataset.h"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 
 #include "base/error.h"
@@ -178,6 +179,26 @@ std::string Dataset::read_reference(int64_t pair) const {
                          enum_name(header().split));
   const size_t i = state_->shard_of(state_->records_before, pair, num_pairs(), "pair");
   return state_->shards->open(i)->read_reference(pair - state_->records_before[i]);
+}
+
+std::vector<int32_t> Dataset::read_turns(int64_t conversation) const {
+  const std::string text = read_reference(conversation);
+  std::vector<int32_t> turns;
+  int64_t sums[] = {0, 0};
+  for (const char *at = text.data(), *end = at + text.size(); at != end;) {
+    int32_t turn = 0;
+    const auto [next, error] = std::from_chars(at, end, turn);
+    require<DataError>(error == std::errc() && turn > 0, "{}, split {}: the turns of conversation {} are no counts",
+                       name(), enum_name(header().split), conversation);
+    sums[turns.size() % 2] += turn;
+    turns.push_back(turn);
+    at = next == end ? next : next + 1;
+  }
+  const int32_t context = source_length(conversation), learnt = target_length(conversation);
+  require<DataError>(sums[0] == context && sums[1] == learnt,
+                     "{}, split {}: the turns of conversation {} are of {} and {} tokens, and it has {} and {}", name(),
+                     enum_name(header().split), conversation, sums[0], sums[1], context, learnt);
+  return turns;
 }
 
 std::shared_ptr<const Tokenizer> Dataset::load_source_tokenizer() const {

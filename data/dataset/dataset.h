@@ -24,12 +24,15 @@ enum class DatasetKind {
   Stream,   // documents end to end, for language models
   Pairs,    // source and target sequences, for translation
   Answers,  // prompt (source) and answer (target), for a language model that reads one after the other
+  Chats,    // context (source) and what is learnt (target) of a conversation, which a language model reads in turns
 };
 template <>
 struct EnumNames<DatasetKind> {
-  static constexpr auto kNames = enum_names<DatasetKind>("stream", "pairs", "answers");
+  static constexpr auto kNames = enum_names<DatasetKind>("stream", "pairs", "answers", "chats");
 };
 constexpr bool has_two_sides(DatasetKind kind) { return kind != DatasetKind::Stream; }
+// Whether a language model reads both sides as one sequence, of which it learns the target.
+constexpr bool is_joined(DatasetKind kind) { return kind == DatasetKind::Answers || kind == DatasetKind::Chats; }
 
 // The vocabulary and the special ids of one side.
 struct DatasetSide {
@@ -38,7 +41,7 @@ struct DatasetSide {
   std::optional<int32_t> bos, eos, pad, unk;
   int64_t num_tokens = 0;      // tokens in this split, special tokens included
   int64_t num_unknown = 0;     // unk tokens in this split, each for text that the tokenizer does not cover
-  int64_t longest = 0;         // Pairs, Answers: tokens in the longest sequence
+  int64_t longest = 0;         // not Stream: tokens in the longest sequence
   std::string tokenizer_file;  // path relative to the dataset's directory
 };
 
@@ -52,9 +55,9 @@ struct DatasetHeader {
   int token_bytes = 0;        // on disk: 2 (unsigned, both vocabularies at most 65536) or 4
   int64_t num_tokens = 0;     // both sides together
   int64_t num_documents = 0;  // Stream
-  int64_t num_pairs = 0;      // Pairs, Answers
+  int64_t num_pairs = 0;      // not Stream
   int64_t num_shards = 0;
-  bool references = false;      // Pairs: every directory stores the text of each target
+  bool references = false;      // Pairs: every directory stores the text of each target; Chats: the turns
   int64_t dropped_pairs = 0;    // pairs that preparation dropped
   int64_t truncated_pairs = 0;  // pairs that lost text in preparation
 };
@@ -93,7 +96,9 @@ struct ShardShare {
 // bad argument is an InternalError; damage is a DataError that names the file.
 //
 // Pairs are stored as the model reads them: the source with the special tokens that preparation added, the target as
-// bos, text, eos, so that n + 1 tokens give n decoder inputs and n labels. Answers are text, eos; prompts are text.
+// bos, text, eos, so that n + 1 tokens give n decoder inputs and n labels. Answers are text, eos; prompts are text. Of
+// a conversation the tokens that are context come one after another, and so do those that are learnt; turns say in
+// which order they were.
 class Dataset {
  public:
   static Dataset open(const fs::path& directory, DataSplit split, const ShardShare& checked = {});
@@ -118,7 +123,7 @@ class Dataset {
   void read_tokens(int64_t first, std::span<int32_t> into) const;
   int64_t document_begin(int64_t document) const;  // index of the document's first token; O(log shards)
 
-  // Pairs and Answers. A span to read into must have exactly the length of the sequence.
+  // All kinds but Stream. A span to read into must have exactly the length of the sequence.
   int64_t num_pairs() const;
   int32_t source_length(int64_t pair) const;  // O(log shards)
   int32_t target_length(int64_t pair) const;
@@ -126,8 +131,11 @@ class Dataset {
   void all_lengths(std::vector<int32_t>& source, std::vector<int32_t>& target) const;
   void read_source(int64_t pair, std::span<int32_t> into) const;
   void read_target(int64_t pair, std::span<int32_t> into) const;
-  // Requires header().references. The target's text as the input file holds it, neither truncated nor decoded.
+  // Pairs; requires header().references. The target's text as the input file holds it, neither truncated nor decoded.
   std::string read_reference(int64_t pair) const;
+  // Chats: the lengths of parts of the conversation, which are context and learnt in turn. DataError if their sums are
+  // not the lengths of source and target.
+  std::vector<int32_t> read_turns(int64_t conversation) const;
 
   // The tokenizers of the (first) directory. DataError if a file's hash differs from the one that the dataset states.
   std::shared_ptr<const Tokenizer> load_source_tokenizer() const;

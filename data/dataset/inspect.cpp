@@ -92,7 +92,11 @@ void read_everything(const Dataset& dataset) {
     dataset.read_source(pair, ids);
     ids.resize(static_cast<size_t>(dataset.target_length(pair)));
     dataset.read_target(pair, ids);
-    if (dataset.header().references) dataset.read_reference(pair);
+    if (dataset.header().kind == DatasetKind::Chats) {
+      dataset.read_turns(pair);
+    } else if (dataset.header().references) {
+      dataset.read_reference(pair);
+    }
   }
 }
 
@@ -110,7 +114,7 @@ std::string describe_splits(const Manifest& manifest) {
     if (pairs) {
       text += fmt::format("; dropped {} without text and {} too long, truncated {}", split.dropped_empty,
                           split.dropped_long, split.truncated);
-      if (split.references) text += "; with the text of its references";
+      if (split.references && manifest.kind == DatasetKind::Pairs) text += "; with the text of its references";
     }
     text += '\n';
     text += describe_odd(split, record, !dropped);

@@ -236,7 +236,7 @@ Manifest parse(const Json& json, const std::string& where, int version) {
 }  // namespace
 
 bool holds_references(DatasetKind kind, DataSplit split) {
-  return kind == DatasetKind::Pairs && split != DataSplit::Train;
+  return kind == DatasetKind::Chats || (kind == DatasetKind::Pairs && split != DataSplit::Train);
 }
 
 std::set<std::string> files_of(const Manifest& manifest) {

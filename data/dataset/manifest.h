@@ -105,7 +105,8 @@ struct Manifest {
   std::map<std::string, std::string> settings;  // "data.format": "text", ...
 };
 
-// True if the shards of the split store the targets' texts, to score translations with: held-out Pairs.
+// True if the shards of the split store a text beside each record: the targets' texts, to score translations with
+// (held-out Pairs), or the turns of conversations (Chats, numbers with blanks between them).
 bool holds_references(DatasetKind kind, DataSplit split);
 
 std::set<std::string> files_of(const Manifest& manifest);  // shards and tokenizers

@@ -49,7 +49,21 @@ class RecordPrinter {
     std::vector<int32_t> source(static_cast<size_t>(dataset_.source_length(pair)));
     std::vector<int32_t> target(static_cast<size_t>(dataset_.target_length(pair)));
     dataset_.read_source(pair, source), dataset_.read_target(pair, target);
+    if (dataset_.header().kind == DatasetKind::Chats) return show_turns(pair, source, target);
     return show_sequence("source", *source_, source, most_) + show_sequence("target", *target_, target, most_);
+  }
+
+  std::string show_turns(int64_t conversation, std::span<const int32_t> context,
+                         std::span<const int32_t> learnt) const {
+    std::string text;
+    bool is_learnt = false;
+    for (const int32_t turn : dataset_.read_turns(conversation)) {
+      std::span<const int32_t>& from = is_learnt ? learnt : context;
+      text += show_sequence(is_learnt ? "learnt" : "context", *source_, from.first(static_cast<size_t>(turn)), most_);
+      from = from.subspan(static_cast<size_t>(turn));
+      is_learnt = !is_learnt;
+    }
+    return text;
   }
 
   const Dataset& dataset_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "data/chat/template.h"
 
 namespace weft {
 
@@ -86,6 +87,14 @@ void DataConfig::check() const {
                        enum_name(format));
   require<ConfigError>(format != TextFormat::PromptAnswer || (!prompt_field.empty() && !answer_field.empty()),
                        "data: `prompt_field` or `answer_field` is empty");
+  if (format == TextFormat::Messages) {
+    require<ConfigError>(!messages_field.empty(), "data: `messages_field` is empty");
+    require<ConfigError>(max_target_tokens == 0,
+                         "data: max_target_tokens is {}, but in format messages "
+                         "max_source_tokens is for whole conversations",
+                         max_target_tokens);
+    ChatTemplate::of(chat);
+  }
   require<ConfigError>(source_column >= 1 && target_column >= 1, "data: columns are counted from 1, not {} and {}",
                        source_column, target_column);
   require<ConfigError>(max_source_tokens >= 0 && max_target_tokens >= 0,

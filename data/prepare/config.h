@@ -11,6 +11,7 @@
 #include "base/config/fields.h"
 #include "base/config/renamed_keys.h"
 #include "base/enum_table.h"
+#include "data/chat/config.h"
 #include "data/dataset/dataset.h"
 
 namespace weft {
@@ -22,17 +23,20 @@ enum class TextFormat {
   Parallel,      // pairs of files: line n of one translates line n of the other
   Tsv,           // two columns of tab-separated lines
   PromptAnswer,  // one JSON object a line, of which two fields are a prompt and its answer
+  Messages,      // one JSON object a line, of which a field is a list of messages
 };
 template <>
 struct EnumNames<TextFormat> {
-  static constexpr auto kNames = enum_names<TextFormat>("text", "jsonl", "csv", "parallel", "tsv", "prompt_answer");
+  static constexpr auto kNames =
+      enum_names<TextFormat>("text", "jsonl", "csv", "parallel", "tsv", "prompt_answer", "messages");
 };
 
 // The kind of dataset that the records of a format become.
 inline constexpr EnumTable<TextFormat, DatasetKind> kKindOfFormat = {
-    {TextFormat::Text, DatasetKind::Stream}, {TextFormat::Jsonl, DatasetKind::Stream},
-    {TextFormat::Csv, DatasetKind::Stream},  {TextFormat::Parallel, DatasetKind::Pairs},
-    {TextFormat::Tsv, DatasetKind::Pairs},   {TextFormat::PromptAnswer, DatasetKind::Answers},
+    {TextFormat::Text, DatasetKind::Stream},    {TextFormat::Jsonl, DatasetKind::Stream},
+    {TextFormat::Csv, DatasetKind::Stream},     {TextFormat::Parallel, DatasetKind::Pairs},
+    {TextFormat::Tsv, DatasetKind::Pairs},      {TextFormat::PromptAnswer, DatasetKind::Answers},
+    {TextFormat::Messages, DatasetKind::Chats},
 };
 // The names of the formats that become one of these kinds, for messages: "text, jsonl or prompt_answer".
 std::string formats_of(std::initializer_list<DatasetKind> kinds);
@@ -106,7 +110,8 @@ struct MixtureSource {
   static constexpr Range kWeights{.min = 1e-9, .max = 1e9};
 };
 
-// The text that becomes a dataset, and how. A record is a document, a pair of sentences, or a prompt and its answer.
+// The text that becomes a dataset, and how. A record is a document, a pair of sentences, a prompt and its answer, or a
+// conversation.
 struct DataConfig {
   std::string directory;
   double weight = 1;
@@ -120,6 +125,8 @@ struct DataConfig {
   std::string json_field = "text";
   std::string prompt_field = "prompt";
   std::string answer_field = "answer";
+  std::string messages_field = "messages";
+  ChatConfig chat;
   int64_t source_column = 1;
   int64_t target_column = 2;
   int64_t skip_lines = 0;
@@ -156,12 +163,14 @@ struct DataConfig {
     v.field("mixture", mixture,
             "More prepared datasets that are trained on with it, each with its weight (docs/batches.md); weft prepare "
             "makes data.directory alone.");
-    v.field("format", format,
-            "text: plain text for a language model. jsonl: text in a field of JSON lines. csv: text in a column of CSV "
-            "files, whose first record names the columns. parallel: translation from two files. tsv: translation from "
-            "two tab-separated columns. prompt_answer: JSON lines with a prompt and an answer each, for a language "
-            "model that learns the answers alone.",
-            kPrepared);
+    v.field(
+        "format", format,
+        "text: plain text for a language model. jsonl: text in a field of JSON lines. csv: text in a column of CSV "
+        "files, whose first record names the columns. parallel: translation from two files. tsv: translation from "
+        "two tab-separated columns. prompt_answer: JSON lines with a prompt and an answer each, for a language "
+        "model that learns the answers alone. messages: JSON lines with a conversation each, of which it learns what "
+        "the assistant says.",
+        kPrepared);
     v.field("train", train, "Text to train on; with a split rule other than files, all text.", kPrepared);
     v.field("valid", valid, "Text to validate on (split: files).", kPrepared);
     v.field("test", test, "Text to test on (split: files).", kPrepared);
@@ -175,6 +184,9 @@ struct DataConfig {
     v.field("answer_field", answer_field,
             "The field that holds the answer, whose text follows the prompt's at once (format prompt_answer).",
             kPrepared);
+    v.field("messages_field", messages_field, "The field that holds the list of messages (format messages).",
+            kPrepared);
+    v.field("chat", chat, "How conversations become text (format messages, weft chat).", kPrepared);
     v.field("source_column", source_column, "Column of the source language, from 1 (format tsv).",
             {Range{.min = 1}, kPrepared});
     v.field("target_column", target_column, "Column of the target language, from 1 (format tsv).",
@@ -209,11 +221,12 @@ struct DataConfig {
     v.field("split_seed", split_seed, "Seed of the draw (split: hash).", {Range{.min = 0}, kPrepared});
     v.field("source_bos", source_bos,
             "Begin source sequences, documents and prompts with the tokenizer's bos, as models that were trained so "
-            "need it. Target sequences always have bos and eos.",
+            "need it. Target sequences always have bos and eos; conversations begin as their template says.",
             kPrepared);
     v.field("source_eos", source_eos, "End source sequences with the tokenizer's eos.", kPrepared);
     v.field("max_source_tokens", max_source_tokens,
-            "Tokens of a source sequence or prompt at most, specials included; 0: any.", {Range{.min = 0}, kPrepared});
+            "Tokens of a source sequence, prompt or conversation at most, specials included; 0: any.",
+            {Range{.min = 0}, kPrepared});
     v.field("max_target_tokens", max_target_tokens,
             "Tokens of a target sequence or answer at most, specials included; 0: any.", {Range{.min = 0}, kPrepared});
     v.field("overlong_pairs", overlong_pairs,
@@ -243,7 +256,7 @@ struct DataConfig {
 
   DatasetKind kind() const { return kKindOfFormat[format]; }
   bool is_translation() const { return kind() == DatasetKind::Pairs; }
-  // True if a record has two sides: source and target, or prompt and answer.
+  // True if a record has two sides: source and target, prompt and answer, or context and what is learnt.
   bool is_pairs() const { return has_two_sides(kind()); }
   // True if each file is one document.
   bool keeps_files_whole() const { return format == TextFormat::Text && document_delimiter == DocumentDelimiter::File; }

@@ -44,6 +44,7 @@ RecordSpecials specials_of(const DataConfig& config, const Tokenizer& source, co
   if (config.is_translation()) {
     return {.source = source_specials(config, source), .target = target_specials(target)};
   }
+  if (config.kind() == DatasetKind::Chats) return {};  // their template has them
   const SideSpecials document = document_specials(config, source);
   if (!config.is_pairs()) return {.source = document, .target = {}};
   return {.source = {.bos = document.bos, .eos = {}},

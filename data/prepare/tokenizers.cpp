@@ -50,7 +50,11 @@ void read_training_text(const TextJob& job, Corpus& corpus, const PrepareOptions
       bad.meet(error);
       continue;
     }
-    if (source) source->add(record.source);
+    if (source && job.data.kind() == DatasetKind::Chats) {
+      for (ChatMessage& message : read_messages(record.source)) source->add(message.text);
+    } else if (source) {
+      source->add(record.source);
+    }
     if (pairs && target) target->add(record.target);
   }
   phase.done();

@@ -17,7 +17,7 @@ class TokenizerModel {
   virtual ~TokenizerModel() = default;
 
   virtual std::string_view kind() const = 0;
-  // `offset` is where `text` begins in the caller's text: for messages.
+  // `offset` is where `text` begins in the caller's text: for messages, and 0 if nothing stands before it.
   virtual void encode_append(std::string_view text, size_t offset, std::vector<int32_t>& ids) const = 0;
   virtual int64_t vocabulary() const = 0;  // the model's highest id + 1
   virtual bool knows(int32_t id) const = 0;

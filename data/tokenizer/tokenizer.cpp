@@ -121,7 +121,8 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text, EncodeOptions opti
 
 void Tokenizer::encode_append(std::string_view text, std::vector<int32_t>& ids, EncodeOptions options) const {
   const bool all = options.recognise_specials;
-  if (all ? specials_.tokens.empty() : !any_in_text_) return model_->encode_append(text, 0, ids);
+  const size_t before = options.continues ? 1 : 0;
+  if (all ? specials_.tokens.empty() : !any_in_text_) return model_->encode_append(text, before, ids);
   // The next occurrence of each special's name, which is searched for again only once the text has passed it.
   std::vector<size_t> found(specials_.tokens.size(), std::string_view::npos);
   for (size_t i = 0; i < found.size(); ++i) {
@@ -136,7 +137,7 @@ void Tokenizer::encode_append(std::string_view text, std::vector<int32_t>& ids, 
       const bool is_longer = found[i] == at && nearest != nullptr && token.name.size() > nearest->name.size();
       if (found[i] < at || is_longer) nearest = &token, at = found[i];
     }
-    model_->encode_append(text.substr(from, at - from), from, ids);
+    model_->encode_append(text.substr(from, at - from), before + from, ids);
     if (nearest == nullptr) break;
     ids.push_back(nearest->id);
     from = at + nearest->name.size();

@@ -36,6 +36,7 @@ struct SpecialTokens {
 
 struct EncodeOptions {
   bool recognise_specials = false;  // names of specials in the text become their ids (the longest name wins)
+  bool continues = false;  // the text stands behind a special: a model that puts a blank before a text puts none
 };
 
 struct DecodeOptions {

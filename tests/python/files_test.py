@@ -64,6 +64,16 @@ class Datasets(unittest.TestCase):
         self.assertEqual(data["valid"].reference(-1).decode(), "ingen")
         self.assertRaisesRegex(weft.FormatError, "train has no references", data["train"].reference, 0)
 
+    def test_conversations_come_back_in_their_order(self):
+        data = weft.Dataset("prepared/chats")
+        self.assertEqual((data.kind, len(data["train"])), ("chats", 2))
+        for place, (user, assistant) in enumerate([("a", "bc"), ("de", "f")]):
+            ids, learned = data["train"].conversation(place)
+            answer = [*assistant.encode(), data.special("eos")]
+            self.assertEqual(list(ids), [*f"u{user}a".encode(), *answer, 10])
+            self.assertEqual(list(learned), [False] * (len(user) + 2) + [True] * len(answer) + [False])
+            self.assertEqual(list(data["train"][place][1]), answer)
+
     def test_golden_files_hold_what_was_written(self):
         stream = weft.Dataset(GOLDEN_DATASETS / "dataset-v3" / "stream")
         texts = [bytes(int(i) for i in ids[:-1]).decode() for ids in stream["train"]]  # its tokens are bytes

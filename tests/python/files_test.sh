@@ -34,12 +34,17 @@ tokenizer: {kind: bpe, vocabulary: 300, specials: [<s>, </s>], bos: <s>, eos: </
 model: {encoder_layers: 1, layers: 1, width: 32, heads: 2, max_length: 64}
 batch: {tokens: 400}
 YAML
-"$weft" prepare own.yaml 2>log
-"$weft" prepare en-no.yaml 2>>log
+printf '{"messages": [{"role": "user", "content": "%s"}, {"role": "assistant", "content": "%s"}]}\n' a bc de f >chats.jsonl
+cat >chats.yaml <<'YAML'
+data: {directory: prepared/chats, format: messages, train: {files: [chats.jsonl]},
+       chat: {template: own, user_form: "u{text}", assistant_form: "a{text}<e>\n"}}
+tokenizer: {kind: bytes, specials: [<e>], eos: <e>}
+YAML
 {
+  for job in own chats en-no; do "$weft" prepare $job.yaml; done
   on_ranks 2 "$weft" train own.yaml
   on_ranks 2 "$weft" train own.yaml --resume runs/own/checkpoints/step-00000003  # steps 4 to 9 once more
   "$weft" export-hf runs/own exported
-} 2>>log
+} 2>log
 "$weft" tokenize --tokenizer prepared/own text.txt >ids
 PYTHONPATH=$root/python "$python" -B "$root/tests/python/files_test.py" "$root"

@@ -13,6 +13,7 @@ DatasetWriter::DatasetWriter(const DataConfig& data, const Manifest& manifest, c
   source_ends_ = data_.is_translation() ? int{data_.source_eos} : int{manifest.source.eos.has_value()};
   target_specials_ = 2;
   if (manifest.kind == DatasetKind::Answers) source_ends_ = 0, target_specials_ = 1;
+  if (manifest.kind == DatasetKind::Chats) source_begins_ = source_ends_ = target_specials_ = 0;
   for (const DataSplit split : kSplits) {
     source_stats_.emplace_back(manifest.source.vocabulary, manifest.source.unk);
     target_stats_.emplace_back(manifest.target.vocabulary, manifest.target.unk);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/prepare/encoding/encode.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text/utf8.h"
@@ -40,6 +43,17 @@ void check_utf8(const TextRecord& record, bool target, std::string_view kind) {
   }
 }
 
+void cut_off(EncodedChat& chat, size_t longest) {
+  chat.ids.resize(longest);
+  size_t end = 0;
+  for (size_t turn = 0; turn < chat.turns.size(); ++turn) {
+    const size_t begin = std::exchange(end, end + static_cast<size_t>(chat.turns[turn]));
+    if (end < longest) continue;
+    chat.turns[turn] = static_cast<int32_t>(longest - begin);
+    chat.turns.resize(turn + 1);
+  }
+}
+
 }  // namespace
 
 void check_text(const TextRecord& record, bool target, std::string_view tokenizer_kind) {
@@ -58,6 +72,7 @@ SequenceEncoder::SequenceEncoder(const DataConfig& config, TokenizerPtr source, 
   const RecordSpecials specials = specials_of(config, *source_.tokenizer, *target_.tokenizer);
   source_.specials = specials.source, target_.specials = specials.target;
   if (!pairs_) source_.longest = 0;
+  if (config.kind() == DatasetKind::Chats) chat_.emplace(config.chat, source_.tokenizer);
 }
 
 // Appends the ids of the sequence; the caller removes them if the sequence does not fit.
@@ -116,6 +131,42 @@ void SequenceEncoder::encode_pair(const TextRecord& record, DataSplit split, Enc
                            .reference = heldout && translation_ ? record.target : std::string()});
 }
 
+// Puts what is context before what is learnt, and remembers the turns. A conversation of which nothing is learnt is
+// dropped from every split: it has nothing to score either.
+void SequenceEncoder::encode_chat(const TextRecord& record, DataSplit split, EncodedBatch& batch) const {
+  EncodedChat chat;
+  try {
+    chat = chat_->encode(read_messages(record.source));
+  } catch (const DataError& error) {
+    return batch.bad.meet(
+        {BadRecord::Malformed, fmt::format("{}: {}", place_of(record, false, 0), error.what()), error.hint()});
+  }
+  const auto longest = static_cast<size_t>(source_.longest);
+  const OverlongPairs overlong = split == DataSplit::Train ? overlong_pairs_ : heldout_overlong_pairs_;
+  const bool is_long = longest > 0 && chat.ids.size() > longest && overlong != OverlongPairs::Keep;
+  if (is_long && overlong == OverlongPairs::Truncate) cut_off(chat, longest);
+  const auto s = static_cast<size_t>(split);
+  if (is_long && (overlong == OverlongPairs::Drop || chat.turns.size() < 2)) return void(++batch.dropped_long[s]);
+  if (chat.turns.size() < 2) return void(++batch.dropped_empty[s]);
+  size_t source_end = 0;
+  for (const bool learnt : {false, true}) {
+    size_t begin = 0;
+    for (size_t turn = 0; turn < chat.turns.size(); begin += static_cast<size_t>(chat.turns[turn++])) {
+      if ((turn % 2 == 1) != learnt) continue;
+      const auto from = chat.ids.begin() + static_cast<ptrdiff_t>(begin);
+      batch.ids.insert(batch.ids.end(), from, from + chat.turns[turn]);
+    }
+    if (!learnt) source_end = batch.ids.size();
+  }
+  batch.records.push_back({.split = split,
+                           .source_end = source_end,
+                           .target_end = batch.ids.size(),
+                           .truncated = is_long,
+                           .source_bytes = chat.other_text,
+                           .target_bytes = chat.learnt_text,
+                           .reference = fmt::format("{}", fmt::join(chat.turns, " "))});
+}
+
 bool SequenceEncoder::is_bad(const TextRecord& record, EncodedBatch& batch) const {
   try {
     check_text(record, false, source_.tokenizer->kind());
@@ -146,7 +197,11 @@ EncodedBatch SequenceEncoder::encode(const TextBatch& input) const {
   EncodedBatch batch{.bad = BadRecords(skip_bad_)};
   for (const auto& [split, record] : input) {
     if (is_bad(record, batch)) continue;
-    pairs_ ? encode_pair(record, split, batch) : encode_document(record, split, batch);
+    if (chat_) {
+      encode_chat(record, split, batch);
+    } else {
+      pairs_ ? encode_pair(record, split, batch) : encode_document(record, split, batch);
+    }
   }
   return batch;
 }

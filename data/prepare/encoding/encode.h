@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "data/chat/encoder.h"
 #include "data/dataset/manifest.h"
 #include "data/prepare/config.h"
 #include "data/prepare/records/record_reader.h"
@@ -33,7 +34,7 @@ struct EncodedBatch {
     bool truncated = false;
     bool invalid_utf8 = false;
     size_t source_bytes, target_bytes;  // bytes of text
-    std::string reference;              // held-out translations: the target's text, unchanged
+    std::string reference;              // held-out translations: the target's text, unchanged; conversations: turns
 
     template <class Archive>
     void archive(Archive& a) {
@@ -79,12 +80,14 @@ class SequenceEncoder {
   bool is_bad(const TextRecord& record, EncodedBatch& batch) const;
   void encode_document(const TextRecord& record, DataSplit split, EncodedBatch& batch) const;
   void encode_pair(const TextRecord& record, DataSplit split, EncodedBatch& batch) const;
+  void encode_chat(const TextRecord& record, DataSplit split, EncodedBatch& batch) const;
 
   bool pairs_, translation_;
   bool skip_bad_;
   OverlongPairs overlong_pairs_, heldout_overlong_pairs_;
   EmptyPairs heldout_empty_pairs_;
   Side source_, target_;
+  std::optional<ChatEncoder> chat_;
 };
 
 // Counts of the ids of one side of one split.

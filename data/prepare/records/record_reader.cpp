@@ -10,13 +10,15 @@ namespace weft {
 
 RecordOpener open_documents, open_json_lines, open_parallel_lines, open_tab_columns;  // record_rules.cpp
 RecordOpener open_csv;                                                                // csv_reader.cpp
+RecordOpener open_messages;                                                           // chat_rule.cpp
 
 namespace {
 
 constexpr EnumTable<TextFormat, RecordOpener*> kOpeners = {
-    {TextFormat::Text, open_documents},  {TextFormat::Jsonl, open_json_lines},
-    {TextFormat::Csv, open_csv},         {TextFormat::Parallel, open_parallel_lines},
-    {TextFormat::Tsv, open_tab_columns}, {TextFormat::PromptAnswer, open_json_lines},
+    {TextFormat::Text, open_documents},    {TextFormat::Jsonl, open_json_lines},
+    {TextFormat::Csv, open_csv},           {TextFormat::Parallel, open_parallel_lines},
+    {TextFormat::Tsv, open_tab_columns},   {TextFormat::PromptAnswer, open_json_lines},
+    {TextFormat::Messages, open_messages},
 };
 
 }  // namespace

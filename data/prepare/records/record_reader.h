@@ -12,9 +12,9 @@
 
 namespace weft {
 
-// A document, a pair of sentences or a prompt and its answer, and where it begins.
+// A document, a pair of sentences, a prompt and its answer or a conversation, and where it begins.
 struct TextRecord {
-  std::string source;  // or the document
+  std::string source;  // or the document, or the conversation as conversation_json() writes it
   std::string target;  // pairs only
   std::shared_ptr<const fs::path> file;
   std::shared_ptr<const fs::path> target_file;  // format parallel; equal to `file` for other formats

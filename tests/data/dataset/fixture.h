@@ -18,7 +18,7 @@ struct DatasetBuilder {
   int64_t vocabulary = 100;
   int64_t shard_tokens = 1 << 20;
   uint64_t tokenizer_hash = 0x1234;
-  DatasetKind of_rows = DatasetKind::Pairs;  // or Answers
+  DatasetKind of_rows = DatasetKind::Pairs;  // or Answers, Chats
 
   Manifest manifest(DatasetKind kind) const {
     const DatasetSide side{.tokenizer_hash = tokenizer_hash,
@@ -40,12 +40,17 @@ struct DatasetBuilder {
     commit(writer, result, split, entry);
   }
 
-  void pairs(const IdPairs& rows, DataSplit split = DataSplit::Train) const {
+  // `texts`: of rows that have a text beside them, as chats have their turns.
+  void pairs(const IdPairs& rows, DataSplit split = DataSplit::Train,
+             const std::vector<std::string>& texts = {}) const {
     Manifest result = manifest(of_rows);
-    SplitWriter writer(directory, identity(result, split), shard_tokens);
-    SplitEntry entry{.records = static_cast<int64_t>(rows.size())};
-    for (const auto& [source, target] : rows) {
-      writer.add_pair(source, target);
+    ShardIdentity of_split = identity(result, split);
+    of_split.references = !texts.empty();
+    SplitWriter writer(directory, of_split, shard_tokens);
+    SplitEntry entry{.records = static_cast<int64_t>(rows.size()), .references = of_split.references};
+    for (size_t row = 0; row < rows.size(); ++row) {
+      const auto& [source, target] = rows[row];
+      writer.add_pair(source, target, texts.empty() ? "" : texts[row]);
       entry.source.tokens += static_cast<int64_t>(source.size());
       entry.target.tokens += static_cast<int64_t>(target.size());
     }
