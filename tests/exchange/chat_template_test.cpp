@@ -15,7 +15,6 @@ namespace {
 
 using namespace test;
 
-using Json = nlohmann::json;
 using testing::HasSubstr;
 
 std::vector<ChatConfig> all_templates() {
@@ -42,7 +41,7 @@ std::map<std::string, std::string> exported(const Scratch& scratch, const ChatCo
 TEST(ChatTemplateFiles, WhatWasExportedIsKnownAgain) {
   for (const ChatConfig& chat : all_templates()) {
     const Scratch scratch;
-    const Json config = Json::parse(exported(scratch, chat).at("tokenizer_config.json"));
+    const nlohmann::json config = nlohmann::json::parse(exported(scratch, chat).at("tokenizer_config.json"));
     EXPECT_EQ(config["eos_token"], "</s>");
     EXPECT_THAT(config["chat_template"].get<std::string>(), HasSubstr("{%- for message in rest -%}"));
     EXPECT_EQ(read_chat_template(scratch.path()), chat) << enum_name(chat.name);
@@ -53,10 +52,10 @@ TEST(ChatTemplateFiles, StandInThreePlaces) {
   const Scratch scratch;
   EXPECT_EQ(read_chat_template(scratch.path()), std::nullopt) << "no file at all";
   const ChatConfig chat{.name = ChatTemplateName::Qwen3};
-  Json config = Json::parse(exported(scratch, chat).at("tokenizer_config.json"));
+  nlohmann::json config = nlohmann::json::parse(exported(scratch, chat).at("tokenizer_config.json"));
   const std::string jinja = config["chat_template"];
   config["chat_template"] =
-      Json::array({{{"name", "rag"}, {"template", "x"}}, {{"name", "default"}, {"template", jinja}}});
+      nlohmann::json::array({{{"name", "rag"}, {"template", "x"}}, {{"name", "default"}, {"template", jinja}}});
   scratch.write("tokenizer_config.json", config.dump());
   EXPECT_EQ(read_chat_template(scratch.path()), chat);
   config.erase("chat_template");
@@ -68,7 +67,7 @@ TEST(ChatTemplateFiles, StandInThreePlaces) {
 
 TEST(ChatTemplateFiles, AnotherTemplateIsNamedAndLeftOut) {
   const Scratch scratch;
-  Json config = Json::parse(exported(scratch, {}).at("tokenizer_config.json"));
+  nlohmann::json config = nlohmann::json::parse(exported(scratch, {}).at("tokenizer_config.json"));
   config["chat_template"] = config["chat_template"].get<std::string>() + " ";
   scratch.write("tokenizer_config.json", config.dump());
   testing::internal::CaptureStderr();

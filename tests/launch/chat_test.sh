@@ -70,7 +70,7 @@ expect_match 2 'needs the special "<|im_start|>"' -- "${chat[@]}" --template cha
 expect_match 2 'one answer, not 2' -- "$weft" chat --checkpoint run --n-best 2
 for _ in {1..40}; do echo '{"text": "abcd abcd abcd abcd abcd"}'; done >text.jsonl
 sed 's/format: messages/format: jsonl/; /chat:/d; s/chats.jsonl/text.jsonl/; s/run_dir: run/run_dir: text/
-  s/directory: data/directory: text-data/; s/max_steps: 150/max_steps: 1/' job.yaml >text.yaml
+  s/directory: data/directory: text-data/; s/max_steps: 150/max_steps: 20/' job.yaml >text.yaml
 expect 0 -- "$weft" prepare text.yaml
 expect 0 -- "$weft" train text.yaml
 expect_match 2 'was not trained on conversations' -- "$weft" chat --checkpoint text

@@ -124,7 +124,8 @@ TEST(Chats, TeachTokenizersWhatIsSaidAlone) {
   const Scratch scratch;
   std::string lines;
   for (int i = 0; i < 20; ++i) lines += line({user("hei hei"), assistant("hei")});
-  const DataConfig config = config_of(scratch, lines);
+  DataConfig config = config_of(scratch, lines);
+  config.chat.user_form = "{text} ", config.chat.assistant_form = "{text}<|im_end|>";
   prepare({config,
            {.kind = TokenizerKind::Words, .min_frequency = 1, .specials = {"<|im_end|>", "<unk>"}, .unk = "<unk>"}});
   EXPECT_EQ(Dataset::open(config.directory, DataSplit::Train).header().source.vocabulary, 3) << "hei, and two specials";
