@@ -61,6 +61,9 @@ ChatMessage read_message(const Json& json, size_t message) {
            fmt::format("message {} has no text in `{}`", message,
                        role == nullptr ? (shares ? "from" : "role") : (shares ? "value" : "content")));
   }
+  if (text->find('\0') != std::string::npos) {
+    refuse(BadRecord::Nul, fmt::format("message {} has a NUL character: this is not text", message), "leave it out");
+  }
   ChatMessage result{.role = role_of(*role, message), .text = *text};
   if (const auto weight = json.find("weight"); weight != json.end()) {
     if (*weight != 0 && *weight != 1) {
@@ -83,7 +86,8 @@ Json parsed(std::string_view text) {
   } catch (const BadRecordError&) {
     throw;
   } catch (const DataError& error) {
-    refuse(BadRecord::NotJson, fmt::format("not a line of JSON: {}", error.what()),
+    const std::string_view what = error.what();  // its end may repeat the line
+    refuse(BadRecord::NotJson, fmt::format("not a line of JSON: {}", what.substr(0, what.find("; last read"))),
            "each line is one JSON object; of an array `jq -c '.[]' FILE` makes such lines");
   }
 }

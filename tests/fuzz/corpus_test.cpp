@@ -93,7 +93,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Target{"extends", reads_extends, 2, 4, false},
                     // A file may end after a whole member or frame.
                     Target{"gzip", reads_gzip, 2, 4, false}, Target{"journal", reads_journal, 1, 2},
-                    Target{"jsonl", reads_jsonl, 5, 7, false}, Target{"overrides", reads_overrides, 3, 4, false},
+                    Target{"jsonl", reads_jsonl, 5, 7, false}, Target{"messages", reads_messages, 3, 8, false},
+                    Target{"overrides", reads_overrides, 3, 4, false},
                     Target{"pattern", reads_pattern, 4, 4, false, 100},
                     Target{"report", reads_report, 2, 3, false, 100}, Target{"run_state", reads_run_state, 2, 4},
                     Target{"safetensors", reads_safetensors, 6, 7}, Target{"shard", reads_shard, 2, 4},

@@ -140,6 +140,21 @@ DAMAGED_JSONL = {
     "number": b'{"text": 3}\n',
     "open": b'{"text": "one\n',
 }
+MESSAGES = {
+    "others": b'{"id": 1, "messages": [{"role": "assistant", "content": "b", "weight": 0, "tool_calls": null}], "n": 3}\n',
+    "share": b'{"messages": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b"}]}\n',
+    "turns": rb'{"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "\u00e5\n"}]}' + b"\n",
+}
+DAMAGED_MESSAGES = {
+    "content": b'{"messages": [{"role": "user", "content": ["a"]}]}\n',
+    "deep": b'{"messages": ' + b"[" * 70 + b"\n",
+    "empty": b'{"messages": []}\n',
+    "list": b'[{"role": "user", "content": "a"}]\n',
+    "nul": rb'{"messages": [{"role": "user", "content": "\u0000"}]}' + b"\n",
+    "role": b'{"messages": [{"role": "' + b"tool" * 100 + b'", "content": "a"}]}\n',
+    "tools": b'{"messages": [{"role": "assistant", "content": "a", "tool_calls": [{}]}]}\n',
+    "twice": b'{"messages": [{"role": "user", "role": "user", "content": "a"}]}\n',
+}
 CSV = {
     "columns": b'id,text,"score, of ten"\r\n1,one,2\r\n\r\n2,two words,3',
     "plain": b"text\none\ntwo\n",
@@ -342,7 +357,8 @@ for target, whole, damaged in (("checkpoint", CHECKPOINT, DAMAGED_CHECKPOINT), (
                                ("extends", EXTENDS, DAMAGED_EXTENDS), ("overrides", OVERRIDES, DAMAGED_OVERRIDES), ("pattern", PATTERNS, DAMAGED_PATTERNS),
                                ("report", REPORTS, DAMAGED_REPORTS), ("run_state", RUN_STATES, DAMAGED_RUN_STATES), ("stored_job", STORED_JOBS, DAMAGED_STORED_JOBS), ("dataset", DATASET, DAMAGED_DATASET),
                                ("shard", SHARDS, DAMAGED_SHARDS),
-                               ("gzip", GZIP, DAMAGED_GZIP), ("jsonl", JSONL, DAMAGED_JSONL), ("safetensors", SAFETENSORS, DAMAGED_SAFETENSORS),
+                               ("gzip", GZIP, DAMAGED_GZIP), ("jsonl", JSONL, DAMAGED_JSONL),
+                               ("messages", MESSAGES, DAMAGED_MESSAGES), ("safetensors", SAFETENSORS, DAMAGED_SAFETENSORS),
                                ("tsv", TSV, DAMAGED_TSV), ("yaml", YAML, DAMAGED_YAML), ("zstd", ZSTD, DAMAGED_ZSTD)):
     folder = pathlib.Path(__file__).parent / target
     folder.mkdir(exist_ok=True)

@@ -91,6 +91,8 @@ bool reads_jsonl(std::span<const uint8_t> bytes) {
   return takes_all(bytes, {.format = TextFormat::Jsonl});
 }
 
+bool reads_messages(std::span<const uint8_t> bytes) { return takes_all(bytes, {.format = TextFormat::Messages}); }
+
 bool reads_tsv(std::span<const uint8_t> bytes) { return takes_all(bytes, {.format = TextFormat::Tsv}); }
 
 bool reads_csv(std::span<const uint8_t> bytes) { return takes_all(bytes, {.format = TextFormat::Csv}); }
