@@ -221,7 +221,9 @@ SafetensorsModel::SafetensorsModel(const fs::path& directory) {
   } else {
     throw DataError(
         fmt::format("{}: neither model.safetensors nor model.safetensors.index.json is here", directory.string()),
-        "weights in other forms (pytorch_model.bin) are not read: save them as safetensors");
+        "of pytorch_model.bin this makes it: python -c \"import torch; from safetensors.torch import save_file; "
+        "save_file({k: v.clone() for k, v in torch.load('pytorch_model.bin', weights_only=True).items()}, "
+        "'model.safetensors', {'format': 'pt'})\"");
   }
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "base/log.h"
 #include "checkpoint/locate.h"
+#include "exchange/adapter_import.h"
 #include "exchange/export.h"
 #include "exchange/import.h"
 #include "job/loaded_model.h"
@@ -30,11 +32,24 @@ void add_import_command(Command& app, Action& action) {
       "DIR has config.json, model.safetensors (or its shards and their index), and tokenizer.json or vocab.json and\n"
       "merges.txt. Options that weft's model does not have are refused by name (docs/huggingface.md).");
   auto directory = std::make_shared<std::string>(), out = std::make_shared<std::string>();
+  auto base = std::make_shared<std::string>();
   command.add_option("directory", *directory, "Directory that save_pretrained() wrote").required().type_name("DIR");
   command.add_option("out", *out, "The checkpoint directory to write; it must not exist").required().type_name("DIR");
+  command.add_option("--base", *base, "DIR has adapters of peft: the checkpoint of the model that they adapt")
+      .type_name("DIR");
   command.on_parsed([=, &action] {
     action = [=] {
-      import_hugging_face(*directory, *out, origin());
+      if (holds_adapters(*directory) != !base->empty()) {
+        throw ConfigError(
+            fmt::format("{} holds {}", *directory, base->empty() ? "adapters" : "no adapter_config.json"),
+            "weft import-hf ADAPTERS OUT --base CHECKPOINT reads adapters for a model, weft import-hf DIR "
+            "OUT a model");
+      }
+      if (base->empty()) {
+        import_hugging_face(*directory, *out, origin());
+      } else {
+        import_adapters(*directory, resolve_checkpoint(*base, false), *out, origin());
+      }
       log_info("{}: the checkpoint of {}", *out, *directory);
       return ExitCode::Done;
     };

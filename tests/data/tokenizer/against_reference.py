@@ -105,7 +105,7 @@ def main():
         patterned.write_text(in_weft_format(cl100k, "o200k"))
         encoding = tiktoken.Encoding("o200k", pat_str=O200K, mergeable_ranks=cl100k, special_tokens={})
         wrong += compare("o200k's pattern, tiktoken", weft, patterned, texts, [encoding.encode_ordinary(t) for t in texts])
-    for name in ("gpt2", "llama3", "qwen2", "smollm2"):
+    for name in ("gpt2", "llama2", "llama3", "qwen2", "smollm2", "mistral", "gemma"):
         tokenizer = tokenizers.Tokenizer.from_file(str(FOREIGN / f"{name}.json"))
         wrong += compare(f"{name}.json, tokenizers", weft, FOREIGN / f"{name}.json", texts,
                          [tokenizer.encode(t, add_special_tokens=False).ids for t in texts], ["--specials"])
