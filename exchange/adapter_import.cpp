@@ -23,19 +23,20 @@
 namespace weft {
 namespace {
 
-constexpr const char* kConfig = "adapter_config.json";
+constexpr const char* kAdapterConfig = "adapter_config.json";
 
 // What the file says of all adapters: rank, alpha and dropout.
 LoraConfig read_config(const fs::path& directory) {
-  const ConfigFile file(directory / kConfig);
+  const ConfigFile file(directory / kAdapterConfig);
   if (file.text("peft_type", "LORA") != "LORA") file.refuse("peft_type", "weft has LoRA alone");
   file.only("use_rslora", false, false, "weft multiplies an adapter by alpha / rank");
   file.only("use_dora", false, false, "weft's adapters have no magnitudes");
   file.only("lora_bias", false, false, "weft's adapters have no biases");
   if (file.text("bias", "none") != "none") file.refuse("bias", "the model's biases would be others");
-  for (const char* more : {"rank_pattern", "alpha_pattern", "layers_to_transform", "modules_to_save", "target_parameters",
-                           "layer_replication", "trainable_token_indices"}) {
-    if (file.has(more) && !file.at(more).empty()) file.refuse(more, "all of weft's adapters are alike, and nothing else is trained");
+  for (const char* more : {"rank_pattern", "alpha_pattern", "layers_to_transform", "modules_to_save",
+                           "target_parameters", "layer_replication", "trainable_token_indices"}) {
+    if (file.has(more) && !file.at(more).empty())
+      file.refuse(more, "all of weft's adapters are alike, and nothing else is trained");
   }
   return {.rank = file.size("r", 8), .alpha = file.number("lora_alpha", 8), .dropout = file.number("lora_dropout", 0)};
 }
@@ -153,7 +154,7 @@ class PeftAdapters {
 
 }  // namespace
 
-bool holds_adapters(const fs::path& directory) { return fs::exists(directory / kConfig); }
+bool holds_adapters(const fs::path& directory) { return fs::exists(directory / kAdapterConfig); }
 
 void import_adapters(const fs::path& directory, const fs::path& base, const fs::path& out,
                      nlohmann::ordered_json origin) {
@@ -164,9 +165,8 @@ void import_adapters(const fs::path& directory, const fs::path& base, const fs::
   require<ConfigError>(!job.is_translation(), "{}: adapters of peft are for language models", base.string());
   require<ConfigError>(!job.lora.active(), "{} has adapters already: weft merge makes a model without", base.string());
   job.lora = read_config(directory);
-  ModelSpec spec{.config = job.model,
-                 .vocabularies = {.target = checkpoint.tokenizers().target->vocabulary()},
-                 .lora = job.lora};
+  ModelSpec spec{
+      .config = job.model, .vocabularies = {.target = checkpoint.tokenizers().target->vocabulary()}, .lora = job.lora};
   const PeftAdapters adapters(directory, family_of(job.model, base.string()), spec);
   job.lora.targets = adapters.targets();
   job.lora.rank *= adapters.widest(), job.lora.alpha *= static_cast<double>(adapters.widest());

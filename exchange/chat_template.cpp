@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kConfig = "tokenizer_config.json";
+constexpr const char* kTokenizerConfig = "tokenizer_config.json";
 constexpr const char* kTemplate = "chat_template";
 constexpr const char* kOwn = "weft_chat";  // data.chat of the job, as YAML
 
@@ -53,7 +53,7 @@ std::optional<ChatConfig> own_template(const Json& config, const std::string& ji
 }  // namespace
 
 std::optional<ChatConfig> read_chat_template(const fs::path& directory) {
-  const fs::path path = directory / kConfig, own = directory / "chat_template.jinja";
+  const fs::path path = directory / kTokenizerConfig, own = directory / "chat_template.jinja";
   const Json config = fs::exists(path) ? parse_json<Json>(read_file(path), path.string()) : Json::object();
   require<DataError>(config.is_object(), "{} is no object", path.string());
   std::string jinja;
@@ -76,8 +76,8 @@ std::optional<ChatConfig> read_chat_template(const fs::path& directory) {
 }
 
 void add_chat_template(const ChatConfig& chat, std::map<std::string, std::string>& files) {
-  std::string& text = files.at(kConfig);
-  Json config = parse_json<Json>(text, kConfig);
+  std::string& text = files.at(kTokenizerConfig);
+  Json config = parse_json<Json>(text, kTokenizerConfig);
   config[kTemplate] = jinja_of(ChatTemplate::of(chat));
   config[kOwn] = to_yaml(chat);
   text = config.dump(2) + "\n";

@@ -64,7 +64,8 @@ struct AdapterImport : testing::Test {
 TEST_F(AdapterImport, WhatWasExportedComesBackToTheBit) {
   for (const TransformerConfig& config : {kSmall, small_llama()}) {
     fs::remove_all(scratch.path()), fs::create_directories(scratch.path());
-    const LoraConfig lora{.rank = 2, .alpha = 6, .dropout = 0.25, .targets = {"attention.output", "attention.qkv", "ffn.up"}};
+    const LoraConfig lora{
+        .rank = 2, .alpha = 6, .dropout = 0.25, .targets = {"attention.output", "attention.qkv", "ffn.up"}};
     const fs::path adapted = model("adapted", lora, config), base = model("base", {}, config);
     export_model(adapted, scratch / "exported", std::nullopt, {{"version", "test"}}, true);
     const JobConfig job = imported(scratch / "exported", base);
@@ -78,8 +79,10 @@ TEST_F(AdapterImport, WhatWasExportedComesBackToTheBit) {
 
 // W + (alpha / r) B A of each product, from peft's files, equals the weights of the merged model.
 TEST_F(AdapterImport, AdaptersOfPeftAddWhatTheyAddThere) {
-  const std::map<std::string, std::pair<int64_t, int64_t>> products = {
-      {"self_attn.q_proj", {8, 16}}, {"self_attn.v_proj", {8, 8}}, {"mlp.up_proj", {8, 12}}, {"mlp.down_proj", {12, 8}}};
+  const std::map<std::string, std::pair<int64_t, int64_t>> products = {{"self_attn.q_proj", {8, 16}},
+                                                                       {"self_attn.v_proj", {8, 8}},
+                                                                       {"mlp.up_proj", {8, 12}},
+                                                                       {"mlp.down_proj", {12, 8}}};
   const fs::path base = model("base", {}, small_llama()), directory = peft(products);
   const JobConfig job = imported(directory, base);
   EXPECT_EQ(job.lora.rank, 4) << "q_proj and v_proj have different matrices A";
@@ -107,7 +110,8 @@ TEST_F(AdapterImport, AdaptersOfPeftAddWhatTheyAddThere) {
       continue;
     }
     ++changed;
-    const std::vector<float> a = floats(adapters, module + ".lora_A.weight"), b = floats(adapters, module + ".lora_B.weight");
+    const std::vector<float> a = floats(adapters, module + ".lora_A.weight"),
+                             b = floats(adapters, module + ".lora_B.weight");
     const size_t in = a.size() / 2;
     ASSERT_EQ(w.size(), in * (b.size() / 2)) << name;
     for (size_t i = 0; i < w.size(); ++i) {
