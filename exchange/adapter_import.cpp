@@ -61,7 +61,6 @@ class PeftAdapters {
       require<DataError>(used_.contains(name), "{}: {} is no adapter of a product of {}", file_.path().string(), name,
                          family.name());
     }
-    require<DataError>(!found_.empty(), "{}: there are no adapters", file_.path().string());
   }
 
   // The ends of products' names that have adapters. DataError if a product has one in some layers alone.

@@ -137,7 +137,7 @@ TEST_F(AdapterImport, WhatWeftsAdaptersCannotSayIsNamed) {
   EXPECT_EQ(refusal({{"modules_to_save", nullptr}, {"rank_pattern", Json::object()}}, one), "no error");
   EXPECT_THAT(refusal({}, {{"self_attn.o_proj", {16, 9}}}), HasSubstr("has shape"));
   EXPECT_THAT(refusal({}, {{"self_attn.rotary", {8, 8}}}), HasSubstr("is no adapter of a product of Llama"));
-  EXPECT_THAT(refusal({}, {}), HasSubstr("there are no adapters"));
+  EXPECT_THAT(refusal({}, {}), HasSubstr("the header is not an object of tensors"));
   const fs::path adapted = model("adapted", {.rank = 2}, small_llama());
   EXPECT_THAT(error_of([&] { imported(scratch / "peft", adapted); }), HasSubstr("weft merge"));
 }
