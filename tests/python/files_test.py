@@ -216,7 +216,7 @@ class Hostile(unittest.TestCase):
 class Documentation(unittest.TestCase):
     def test_the_page_runs(self):
         page = (ROOT / "docs" / "formats.md").read_text()
-        code = re.search(r"## In Python\n.*?```python\n(.*?)```", page, re.S)[1]
+        code = re.search(r"## In Python\n.*?```\n(.*?)```", page, re.S)[1]
         subprocess.run([sys.executable, "-c", code], check=True)
 
 
