@@ -152,6 +152,8 @@ std::string tokenizer_json(const VisibleBpe& bpe, const std::vector<SpecialToken
   std::string vocab, merges;
   for (const auto& [text, id] : bpe.ids)
     vocab += fmt::format("{}{}:{}", vocab.empty() ? "" : ",", Json(text).dump(), id);
+  // A special that the vocabulary lacks would get the next free id there, whatever is said of it above.
+  for (const auto& [name, id, in_text] : specials) vocab += fmt::format(",{}:{}", Json(name).dump(), id);
   for (const auto& [left, right] : bpe.merges) {
     merges += fmt::format("{}{}", merges.empty() ? "" : ",", Json::array({left, right}).dump());
   }

@@ -59,6 +59,18 @@ TEST_P(HuggingFaceFile, GivesTheSameIds) {
   }
 }
 
+// tokenizers gives a special that the vocabulary lacks the next free id, and not the one that added_tokens states.
+TEST(HuggingFaceWriter, PutsSpecialsIntoTheVocabularyWithTheirIds) {
+  constexpr std::string_view kTexts[] = {"the boat the boat"};
+  const TokenizerPtr tokenizer = train_tokenizer(
+      {.kind = TokenizerKind::Bpe, .vocabulary = 260, .specials = {"<a>", "</s>"}, .eos = "</s>"}, kTexts, 1);
+  const auto files = hugging_face_tokenizer_files(*tokenizer, 64);
+  const Json vocab = Json::parse(files.at("tokenizer.json"))["model"]["vocab"];
+  EXPECT_EQ(vocab["<a>"], 256);
+  EXPECT_EQ(vocab["</s>"], 257);
+  EXPECT_EQ(vocab.size(), 260u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Files, HuggingFaceFile,
                          testing::Values("gpt2", "llama3", "qwen2", "smollm2", "llama2", "mistral", "gemma"),
                          [](const auto& info) { return info.param; });
