@@ -205,7 +205,7 @@ std::map<std::string, std::string> hugging_face_tokenizer_files(const Tokenizer&
   for (const auto& [text, id] : bpe.ids)
     vocab += fmt::format("{}{}: {}", vocab.empty() ? "" : ", ", Json(text).dump(), id);
   for (const auto& [name, id, in_text] : tokenizer.specials()) vocab += fmt::format(", {}: {}", Json(name).dump(), id);
-  for (const auto& [left, right] : bpe.merges) merges += left + " " + right + "\n";
+  for (const auto& [left, right] : bpe.merges) merges += fmt::format("{} {}\n", left, right);
   files["vocab.json"] = "{" + vocab + "}\n";
   files["merges.txt"] = merges;
   return files;
