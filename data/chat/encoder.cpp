@@ -8,25 +8,10 @@
 #include <utility>
 
 #include "base/error.h"
+#include "data/tokenizer/special_search.h"
 
 namespace weft {
 namespace {
-
-// The special whose name comes first in a text; of several at one place the longest.
-struct FoundSpecial {
-  const SpecialToken* token = nullptr;
-  size_t at = std::string_view::npos;
-};
-FoundSpecial find_special(const Tokenizer& tokenizer, std::string_view text) {
-  FoundSpecial found;
-  for (const SpecialToken& token : tokenizer.specials()) {
-    const size_t at = text.find(token.name);
-    const bool is_longer =
-        at != std::string_view::npos && at == found.at && token.name.size() > found.token->name.size();
-    if (at < found.at || is_longer) found = {&token, at};
-  }
-  return found;
-}
 
 // Gathers what stands between two specials, of whatever pieces, since tokens may span their borders.
 class Gathering {
@@ -92,17 +77,19 @@ class Gathering {
 EncodedChat encoded(const std::vector<ChatPiece>& pieces, const Tokenizer& tokenizer, bool all) {
   Gathering gathering(tokenizer);
   for (const ChatPiece& piece : pieces) {
-    std::string_view rest = piece.text;
+    const std::string_view text = piece.text;
+    size_t from = 0;
     bool learnt = piece.learnt;
-    while (piece.is_form && !rest.empty()) {
-      const FoundSpecial found = find_special(tokenizer, rest);
-      if (found.token == nullptr) break;
-      gathering.text(rest.substr(0, found.at), learnt);
-      gathering.special(found.token->id, learnt);
-      learnt = learnt && all;
-      rest.remove_prefix(found.at + found.token->name.size());
+    if (piece.is_form) {
+      SpecialSearch search(tokenizer.specials(), text, true);
+      for (auto found = search.next(0); found.token != nullptr; found = search.next(from)) {
+        gathering.text(text.substr(from, found.at - from), learnt);
+        gathering.special(found.token->id, learnt);
+        learnt = learnt && all;
+        from = found.at + found.token->name.size();
+      }
     }
-    gathering.text(rest, learnt);
+    gathering.text(text.substr(from), learnt);
   }
   return gathering.take();
 }
@@ -127,12 +114,12 @@ ChatEncoder::ChatEncoder(const ChatConfig& config, TokenizerPtr tokenizer)
   for (ChatForm* form : {&template_.system, &template_.user, &template_.assistant}) {
     fill_in(form->before), fill_in(form->after);
   }
-  const FoundSpecial end = find_special(*tokenizer_, template_.assistant.after);
-  if (end.token == nullptr) {
+  const SpecialToken* end = SpecialSearch(tokenizer_->specials(), template_.assistant.after, true).next(0).token;
+  if (end == nullptr) {
     throw ConfigError("data.chat.assistant_form has no special behind {text}, so that an answer would have no end",
                       "put {eos} there, or the name of another special of the tokenizer");
   }
-  end_of_answer_ = end.token->id;
+  end_of_answer_ = end->id;
 }
 
 // Puts names of specials for {bos} and {eos}.

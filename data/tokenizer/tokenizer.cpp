@@ -9,6 +9,7 @@
 #include "data/tokenizer/bpe/model.h"
 #include "data/tokenizer/formats/json.h"
 #include "data/tokenizer/formats/sentencepiece.h"
+#include "data/tokenizer/special_search.h"
 #include "data/tokenizer/symbol_models.h"
 
 namespace weft {
@@ -123,24 +124,13 @@ void Tokenizer::encode_append(std::string_view text, std::vector<int32_t>& ids, 
   const bool all = options.recognise_specials;
   const size_t before = options.continues ? 1 : 0;
   if (all ? specials_.tokens.empty() : !any_in_text_) return model_->encode_append(text, before, ids);
-  // The next occurrence of each special's name, which is searched for again only once the text has passed it.
-  std::vector<size_t> found(specials_.tokens.size(), std::string_view::npos);
-  for (size_t i = 0; i < found.size(); ++i) {
-    if (all || specials_.tokens[i].in_text) found[i] = text.find(specials_.tokens[i].name);
-  }
+  SpecialSearch search(specials_.tokens, text, all);
   for (size_t from = 0; from < text.size();) {
-    const SpecialToken* nearest = nullptr;
-    size_t at = text.size();
-    for (size_t i = 0; i < found.size(); ++i) {
-      const SpecialToken& token = specials_.tokens[i];
-      if (found[i] != std::string_view::npos && found[i] < from) found[i] = text.find(token.name, from);
-      const bool is_longer = found[i] == at && nearest != nullptr && token.name.size() > nearest->name.size();
-      if (found[i] < at || is_longer) nearest = &token, at = found[i];
-    }
+    const auto [token, at] = search.next(from);
     model_->encode_append(text.substr(from, at - from), before + from, ids);
-    if (nearest == nullptr) break;
-    ids.push_back(nearest->id);
-    from = at + nearest->name.size();
+    if (token == nullptr) break;
+    ids.push_back(token->id);
+    from = at + token->name.size();
   }
 }
 
