@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/progress.h"
 #include "data/chat/conversation.h"
 #include "data/prepare/records/block_reader.h"
 
@@ -14,15 +13,9 @@ class ChatRule : public RecordRule {
 
   bool read(TextLines& text, TextLines&, TextRecord& record) const override {
     std::string_view line;
-    while (text.next(line)) {
-      record.line = text.line();
-      record.on_one_line = true;
-      if (is_blank_line(line)) continue;
-      if (line.find('\0') != std::string_view::npos) throw nul_error();
-      record.source = conversation_json(read_conversation(line, field_));
-      return true;
-    }
-    return false;
+    if (!next_json_line(text, record, line)) return false;
+    record.source = conversation_json(read_conversation(line, field_));
+    return true;
   }
 
  private:

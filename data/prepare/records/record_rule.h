@@ -19,4 +19,8 @@ class RecordRule {
   virtual bool read(TextLines& text, TextLines& partner, TextRecord& record) const = 0;
 };
 
+// The next line that is not of white space alone, for formats of an object a line; the record gets its place. False at
+// the end of the text; BadRecordError if the line has a NUL byte.
+bool next_json_line(TextLines& text, TextRecord& record, std::string_view& line);
+
 }  // namespace weft

@@ -117,11 +117,7 @@ class JsonLines : public RecordRule {
   bool read(TextLines& text, TextLines&, TextRecord& record) const override {
     const JsonField fields[] = {{key_, field_, &record.source}, {"data.answer_field", answer_, &record.target}};
     std::string_view line;
-    while (text.next(line)) {
-      record.line = text.line();
-      record.on_one_line = true;
-      if (is_blank_line(line)) continue;
-      if (line.find('\0') != std::string_view::npos) throw nul_error();
+    while (next_json_line(text, record, line)) {
       read_json_fields(line, std::span(fields).first(has_answer_ ? 2 : 1));
       if (!record.source.empty() || has_answer_) return true;
     }
@@ -194,6 +190,17 @@ std::unique_ptr<const RecordRule> document_rule(const DataConfig& config) {
 }
 
 }  // namespace
+
+bool next_json_line(TextLines& text, TextRecord& record, std::string_view& line) {
+  while (text.next(line)) {
+    record.line = text.line();
+    record.on_one_line = true;
+    if (is_blank_line(line)) continue;
+    if (line.find('\0') != std::string_view::npos) throw nul_error();
+    return true;
+  }
+  return false;
+}
 
 size_t RecordRule::whole_records(std::string_view text) const { return whole_lines(text); }
 
