@@ -61,19 +61,18 @@ ChatTemplate mistral_v1_template() {
   return result;
 }
 
-ChatTemplate mistral_v3_template() {
-  ChatTemplate result = mistral_template("[INST] ", "[/INST]");
-  result.lead = " ";
+// Of those whose [INST] and [/INST] are specials.
+ChatTemplate mistral_of_specials(const char* before_user) {
+  ChatTemplate result = mistral_template(before_user, "[/INST]");
   result.system_place = SystemPlace::LastUserAtEnd;
-  result.trims_answers = true;
   result.needs = {"[INST]", "[/INST]"};
   return result;
 }
 
-ChatTemplate mistral_nemo_template() {
-  ChatTemplate result = mistral_template("[INST]", "[/INST]");
-  result.system_place = SystemPlace::LastUserAtEnd;
-  result.needs = {"[INST]", "[/INST]"};
+ChatTemplate mistral_v3_template() {
+  ChatTemplate result = mistral_of_specials("[INST] ");
+  result.lead = " ";
+  result.trims_answers = true;
   return result;
 }
 
@@ -94,7 +93,7 @@ ChatTemplate known_template(ChatTemplateName name) {
     case ChatTemplateName::Mistral:
       return mistral_v3_template();
     case ChatTemplateName::MistralNemo:
-      return mistral_nemo_template();
+      return mistral_of_specials("[INST]");
     case ChatTemplateName::Own:
       break;
   }
