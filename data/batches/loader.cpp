@@ -13,6 +13,7 @@
 #include "data/batches/batch_plan_slice.h"
 #include "data/batches/padded_shape.h"
 #include "data/dataset/dataset.h"
+#include "data/dataset/turns.h"
 
 namespace weft {
 namespace {
@@ -45,7 +46,7 @@ class PairReader final : public SequenceReader {
 };
 
 // A prompt and its answer: the prompt's last token predicts the answer's first.
-class AnswerReader final : public SequenceReader {
+class AnswerReader : public SequenceReader {
  public:
   explicit AnswerReader(std::shared_ptr<const Dataset> dataset) : dataset_(std::move(dataset)) {}
   void read(const PlannedSequence& s, std::span<int32_t>, std::span<int32_t> target) const override {
@@ -54,48 +55,39 @@ class AnswerReader final : public SequenceReader {
     dataset_->read_target(s.index, target.subspan(prompt));
   }
 
- private:
+ protected:
   std::shared_ptr<const Dataset> dataset_;
 };
 
-// A conversation, whose parts are context and learnt in turn.
-class ChatReader final : public SequenceReader {
+// A conversation: all that is context, then all that is learnt, as a prompt and its answer, but for their turns.
+class ChatReader final : public AnswerReader {
  public:
-  explicit ChatReader(std::shared_ptr<const Dataset> dataset) : dataset_(std::move(dataset)) {}
-  void read(const PlannedSequence& s, std::span<int32_t>, std::span<int32_t> target) const override {
-    std::vector<int32_t> context(static_cast<size_t>(s.unscored) + 1), learnt(target.size() - context.size());
-    dataset_->read_source(s.index, context);
-    dataset_->read_target(s.index, learnt);
-    auto from_context = context.cbegin(), from_learnt = learnt.cbegin();
-    for_each_part(s, [&](bool is_learnt, size_t begin, size_t count) {
-      auto& from = is_learnt ? from_learnt : from_context;
-      std::copy_n(from, count, target.begin() + static_cast<ptrdiff_t>(begin));
-      from += static_cast<ptrdiff_t>(count);
-    });
-  }
-  void leave_unscored(const PlannedSequence& s, std::span<int32_t> targets) const override {
-    for_each_part(s, [&](bool is_learnt, size_t begin, size_t count) {
-      if (is_learnt) return;
-      const size_t skipped = begin == 0 ? 1 : 0;  // nothing predicts the first token
-      std::ranges::fill(targets.subspan(begin + skipped - 1, count - skipped), -1);
-    });
-  }
-
- private:
-  // visit(is learnt, first token, tokens)
-  template <class Visit>
-  void for_each_part(const PlannedSequence& s, const Visit& visit) const {
-    size_t begin = 0;
-    bool is_learnt = false;
-    for (const int32_t turn : dataset_->read_turns(s.index)) {
-      visit(is_learnt, begin, static_cast<size_t>(turn));
-      begin += static_cast<size_t>(turn);
-      is_learnt = !is_learnt;
-    }
-  }
-
-  std::shared_ptr<const Dataset> dataset_;
+  using AnswerReader::AnswerReader;
+  std::vector<int32_t> turns(const PlannedSequence& s) const override { return dataset_->read_turns(s.index); }
 };
+
+// Puts the tokens of a conversation, all that are context before all that are learnt, into the order of its turns.
+std::vector<int32_t> in_turns(std::span<const int32_t> turns, const PlannedSequence& s,
+                              std::span<const int32_t> tokens) {
+  const auto context = static_cast<size_t>(s.unscored) + 1;
+  std::span<const int32_t> of_kind[] = {tokens.first(context), tokens.subspan(context)};
+  std::vector<int32_t> ordered;
+  for_each_turn(turns, [&](bool is_learnt, size_t, size_t count) {
+    std::span<const int32_t>& rest = of_kind[is_learnt];
+    ordered.insert(ordered.end(), rest.begin(), rest.begin() + static_cast<ptrdiff_t>(count));
+    rest = rest.subspan(count);
+  });
+  return ordered;
+}
+
+// Puts -1 for the targets of context: without turns for the first ones. Target i is token i + 1.
+void leave_unscored(std::span<const int32_t> turns, const PlannedSequence& s, std::span<int32_t> targets) {
+  if (turns.empty()) std::ranges::fill(targets.first(static_cast<size_t>(s.unscored)), -1);
+  for_each_turn(turns, [&](bool is_learnt, size_t begin, size_t count) {
+    const size_t skipped = begin == 0 ? 1 : 0;  // nothing predicts the first token
+    if (!is_learnt) std::ranges::fill(targets.subspan(begin + skipped - 1, count - skipped), -1);
+  });
+}
 
 // Starts a new sequence at each input that equals `before`, except at the first input.
 void cut(MicroBatch& micro, std::span<const int32_t> inputs, int32_t before) {
@@ -130,22 +122,20 @@ MicroBatch read_micro_batch(const PlannedStep& step, std::span<const int64_t> pl
     micro.sequence_ids.push_back(cut_before ? place * longest_window : place);
     tokens.resize(s.input_tokens + 1);
     reader.read(s, std::span(micro.source.tokens).subspan(source_at, s.source_tokens), tokens);
+    const std::vector<int32_t> turns = reader.turns(s);
+    if (!turns.empty()) tokens = in_turns(turns, s, tokens);
     source_at += s.source_tokens;
     if (source_tokens > 0) micro.source.offsets.push_back(static_cast<int32_t>(source_at));
     if (cut_before) cut(micro, std::span(tokens).first(s.input_tokens), *cut_before);
     micro.input.tokens.insert(micro.input.tokens.end(), tokens.begin(), tokens.end() - 1);
     micro.input.offsets.push_back(static_cast<int32_t>(micro.input.tokens.size()));
     micro.targets.insert(micro.targets.end(), tokens.begin() + 1, tokens.end());
-    reader.leave_unscored(s, std::span(micro.targets).last(static_cast<size_t>(s.input_tokens)));
+    leave_unscored(turns, s, std::span(micro.targets).last(static_cast<size_t>(s.input_tokens)));
   }
   return micro;
 }
 
 }  // namespace
-
-void SequenceReader::leave_unscored(const PlannedSequence& sequence, std::span<int32_t> targets) const {
-  std::ranges::fill(targets.first(static_cast<size_t>(sequence.unscored)), -1);
-}
 
 int32_t end_of_documents(const Dataset& dataset) {
   if (const std::optional<int32_t> eos = dataset.header().target.eos) return *eos;

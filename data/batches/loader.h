@@ -25,9 +25,9 @@ class SequenceReader {
   virtual ~SequenceReader() = default;
   // Fills `source` (source_tokens) and `target` (input_tokens + 1).
   virtual void read(const PlannedSequence& sequence, std::span<int32_t> source, std::span<int32_t> target) const = 0;
-  // Puts -1 for the targets that are not scored: the first ones, unless the reader knows better. `targets`: token i + 1
-  // for input i.
-  virtual void leave_unscored(const PlannedSequence& sequence, std::span<int32_t> targets) const;
+  // The lengths of the parts of a conversation, context and learnt in turn, whose tokens read() gives as all context
+  // and then all that is learnt; empty for other sequences, which are read in their order.
+  virtual std::vector<int32_t> turns(const PlannedSequence&) const { return {}; }
   // Inputs with this id attend to no input before them: the sequence is cut before each of them.
   virtual std::optional<int32_t> cut_before() const { return std::nullopt; }
 };

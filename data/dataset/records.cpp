@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "data/dataset/inspect.h"
+#include "data/dataset/turns.h"
 #include "data/tokenizer/tokenizer.h"
 
 namespace weft {
@@ -56,13 +57,11 @@ class RecordPrinter {
   std::string show_turns(int64_t conversation, std::span<const int32_t> context,
                          std::span<const int32_t> learnt) const {
     std::string text;
-    bool is_learnt = false;
-    for (const int32_t turn : dataset_.read_turns(conversation)) {
+    for_each_turn(dataset_.read_turns(conversation), [&](bool is_learnt, size_t, size_t count) {
       std::span<const int32_t>& from = is_learnt ? learnt : context;
-      text += show_sequence(is_learnt ? "learnt" : "context", *source_, from.first(static_cast<size_t>(turn)), most_);
-      from = from.subspan(static_cast<size_t>(turn));
-      is_learnt = !is_learnt;
-    }
+      text += show_sequence(is_learnt ? "learnt" : "context", *source_, from.first(count), most_);
+      from = from.subspan(count);
+    });
     return text;
   }
 

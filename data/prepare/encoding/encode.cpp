@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/text/utf8.h"
+#include "data/dataset/turns.h"
 #include "data/text/unicode_properties.h"
 
 namespace weft {
@@ -150,12 +151,10 @@ void SequenceEncoder::encode_chat(const TextRecord& record, DataSplit split, Enc
   if (chat.turns.size() < 2) return void(++batch.dropped_empty[s]);
   size_t source_end = 0;
   for (const bool learnt : {false, true}) {
-    size_t begin = 0;
-    for (size_t turn = 0; turn < chat.turns.size(); begin += static_cast<size_t>(chat.turns[turn++])) {
-      if ((turn % 2 == 1) != learnt) continue;
+    for_each_turn(chat.turns, [&](bool is_learnt, size_t begin, size_t count) {
       const auto from = chat.ids.begin() + static_cast<ptrdiff_t>(begin);
-      batch.ids.insert(batch.ids.end(), from, from + chat.turns[turn]);
-    }
+      if (is_learnt == learnt) batch.ids.insert(batch.ids.end(), from, from + static_cast<ptrdiff_t>(count));
+    });
     if (!learnt) source_end = batch.ids.size();
   }
   batch.records.push_back({.split = split,
