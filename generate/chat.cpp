@@ -50,8 +50,7 @@ std::vector<int32_t> Chat::fitting_prompt(Conversation& conversation) {
   }
 }
 
-std::string Chat::answer(const Conversation& conversation, const Listener& grown) {
-  Conversation heard = conversation;
+std::string Chat::continue_prompt(std::vector<int32_t> prompt, const Listener& grown) {
   TextStream stream(generator_.target_tokenizer, search_.stop_strings);
   const std::string& lead = encoder_.lead();
   bool begun = false;
@@ -63,29 +62,23 @@ std::string Chat::answer(const Conversation& conversation, const Listener& grown
   SearchListener listener;
   if (grown) listener.grown = [&](int64_t, std::span<const int32_t> tokens) { show(stream.grow(tokens)); };
   const Hypothesis found =
-      generator_.continue_tokens(fitting_prompt(heard), encoder_.end_of_answer(), search_, listener, answers_++);
+      generator_.continue_tokens(std::move(prompt), encoder_.end_of_answer(), search_, listener, answers_++);
   const std::string text = generator_.text(found, search_.stop_strings);
   if (grown) show(stream.finish(text));
   return text.starts_with(lead) ? text.substr(lead.size()) : text;
 }
 
+std::string Chat::answer(Conversation conversation, const Listener& grown) {
+  return continue_prompt(fitting_prompt(conversation), grown);
+}
+
 std::string Chat::say(const std::string& text, const Listener& grown) {
   Conversation asked = said_;
   asked.push_back({.role = ChatRole::User, .text = text});
-  fitting_prompt(asked);  // what is forgotten here stays forgotten
-  std::string answer = this->answer(asked, grown);
-  said_ = std::move(asked);
+  std::string answer = continue_prompt(fitting_prompt(asked), grown);
+  said_ = std::move(asked);  // what was forgotten stays forgotten
   said_.push_back({.role = ChatRole::Assistant, .text = answer});
   return answer;
-}
-
-void Chat::begin_anew() {
-  std::erase_if(said_, [](const ChatMessage& message) { return message.role != ChatRole::System; });
-}
-
-void Chat::set_system(const std::string& text) {
-  std::erase_if(said_, [](const ChatMessage& message) { return message.role == ChatRole::System; });
-  said_.insert(said_.begin(), {.role = ChatRole::System, .text = text});
 }
 
 }  // namespace weft

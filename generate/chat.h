@@ -22,15 +22,14 @@ class Chat {
   // message alone is longer than the model's positions), nothing is added.
   std::string say(const std::string& text, const Listener& grown = {});
   // The model's answer to a conversation, which ends with the user.
-  std::string answer(const Conversation& conversation, const Listener& grown = {});
+  std::string answer(Conversation conversation, const Listener& grown = {});
 
-  // Forgets everything but the system's text.
-  void begin_anew();
-  void set_system(const std::string& text);
+  void begin_anew() { said_.clear(); }              // forgets what was said
   int64_t forgotten() const { return forgotten_; }  // messages, since the beginning
 
  private:
   std::vector<int32_t> fitting_prompt(Conversation& conversation);
+  std::string continue_prompt(std::vector<int32_t> prompt, const Listener& grown);
 
   const TextGenerator& generator_;
   ChatEncoder encoder_;
