@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -75,7 +76,7 @@ std::string_view without_lines_after(std::string_view text) {
 
 // An assistant's message in Qwen 3's form: earlier ones lose their thoughts, and the one that answers the last question
 // has a place for them, even if it has none.
-std::string with_thought(const Conversation& conversation, size_t message, size_t last_question) {
+std::string with_thought(std::span<const ChatMessage> conversation, size_t message, size_t last_question) {
   std::string_view answer = conversation[message].text, thought;
   const std::string_view text = answer;
   if (const size_t end = text.find(kThoughtEnd); end != std::string_view::npos) {
@@ -98,112 +99,100 @@ bool is_question(const ChatMessage& message) {
          !(message.text.starts_with("<tool_response>") && message.text.ends_with("</tool_response>"));
 }
 
-// Renders one conversation, of which the system's first text may have been taken to another place.
+// Renders one conversation, whose first system's text is put before the other messages or into one of them.
 class Rendering {
  public:
-  Rendering(const ChatTemplate& form, ChatLoss loss) : form_(form), loss_(loss) {}
+  Rendering(const ChatTemplate& form, ChatLoss loss, const Conversation& all) : form_(form), loss_(loss), rest_(all) {
+    if (!form.default_system.empty()) system_ = form.default_system;
+    if (all.empty() || all.front().role != ChatRole::System) return;
+    system_ = all.front().text;
+    rest_ = rest_.subspan(1);
+  }
 
-  std::vector<ChatPiece> render(const Conversation& all) {
-    put(form_.begin, true, false);
-    const Conversation& rest = open(all);
-    check_order(rest);
-    last_answer_ = last_of(rest, ChatRole::Assistant);
-    const size_t last_user = last_of(rest, ChatRole::User);
-    const auto question = std::find_if(rest.rbegin(), rest.rend(), is_question);
-    last_question_ = question == rest.rend() ? rest.size() - 1 : static_cast<size_t>(rest.rend() - question) - 1;
-    for (size_t i = 0; i < rest.size(); ++i) put_message(rest, i, last_user);
+  std::vector<ChatPiece> render() {
+    check_order();
+    if (!form_.begin.empty()) pieces_.push_back({.text = form_.begin, .is_form = true});
+    open();
+    const size_t last_answer = last_of(ChatRole::Assistant);
+    const auto question = std::find_if(rest_.rbegin(), rest_.rend(), is_question);
+    const auto last_question =
+        static_cast<size_t>((question == rest_.rend() ? rest_.rbegin() : question).base() - rest_.begin()) - 1;
+    for (size_t i = 0; i < rest_.size(); ++i) {
+      const ChatMessage& message = rest_[i];
+      const bool answers = message.role == ChatRole::Assistant;
+      const bool learnt = answers && message.learnt && (loss_ != ChatLoss::Last || i == last_answer);
+      put_message(i, answers && form_.thinks ? with_thought(rest_, i, last_question) : said(message), learnt);
+    }
     return std::move(pieces_);
   }
 
  private:
-  // Puts or keeps the system's text that comes first; the messages that are left.
-  const Conversation& open(const Conversation& all) {
-    const bool has_system = !all.empty() && all.front().role == ChatRole::System;
-    if (!has_system && !form_.default_system.empty() && !form_.opening) {
-      rest_ = all;
-      rest_.insert(rest_.begin(), {.role = ChatRole::System, .text = form_.default_system});
-      return take_system(rest_);
-    }
-    if (form_.opening) {
-      const std::string text = has_system ? said(all.front()) : form_.default_system;
-      put(form_.opening->before, true, everything());
-      put(text, false, everything());
-      put(form_.opening->after, true, everything());
-      if (!has_system) return all;
-      rest_.assign(all.begin() + 1, all.end());
-      return rest_;
-    }
-    return take_system(all);
+  void open() {
+    const ChatForm* form = form_.opening ? &*form_.opening : system_ ? &form_.system : nullptr;
+    if (form == nullptr || form_.system_place != SystemPlace::Message) return;
+    put(form->before, true, false);
+    put(trimmed_if(form_.trims, system_.value_or("")), false, false);
+    put(form->after, true, false);
   }
 
-  // Keeps the first system's text for a user's message, if the template has no form for it.
-  const Conversation& take_system(const Conversation& all) {
-    if (form_.system_place == SystemPlace::Message || all.empty() || all.front().role != ChatRole::System) return all;
-    system_ = all.front().text;
-    Conversation rest(all.begin() + 1, all.end());
-    rest_ = std::move(rest);
-    return rest_;
-  }
-
-  void check_order(const Conversation& rest) const {
-    for (size_t i = 0; i < rest.size(); ++i) {
-      if (form_.system_place != SystemPlace::Message && rest[i].role == ChatRole::System) {
+  void check_order() const {
+    for (size_t i = 0; i < rest_.size(); ++i) {
+      if (form_.system_place != SystemPlace::Message && rest_[i].role == ChatRole::System) {
         throw DataError("a system's text stands behind other messages, where the template has no place for it",
                         "put it first");
       }
-      if (form_.alternates && (rest[i].role == ChatRole::User) != (i % 2 == 0)) {
+      if (form_.alternates && (rest_[i].role == ChatRole::User) != (i % 2 == 0)) {
         throw DataError(fmt::format("message {} is of the {}, but users and the assistant must take turns", i,
-                                    enum_name(rest[i].role)),
+                                    enum_name(rest_[i].role)),
                         "join messages of one side, and begin with the user");
       }
     }
   }
 
-  static size_t last_of(const Conversation& conversation, ChatRole role) {
-    for (size_t i = conversation.size(); i-- > 0;) {
-      if (conversation[i].role == role) return i;
-    }
-    return conversation.size();
+  size_t last_of(ChatRole role) const {
+    const auto found = std::ranges::find(rest_.rbegin(), rest_.rend(), role, &ChatMessage::role);
+    return static_cast<size_t>(rest_.rend() - found) - 1;  // none: a place that there is not
   }
 
-  void put_message(const Conversation& rest, size_t i, size_t last_user) {
-    const ChatMessage& message = rest[i];
-    const bool answers = message.role == ChatRole::Assistant;
-    const ChatForm& form = answers ? form_.assistant : message.role == ChatRole::System ? form_.system : form_.user;
-    put(form.before, true, everything());
-    if (message.role == ChatRole::User && takes_system(rest, i, last_user)) {
-      put(*system_ + "\n\n", false, everything());
-    }
-    const bool learnt = everything() || (answers && message.learnt && (loss_ != ChatLoss::Last || i == last_answer_));
+  void put_message(size_t i, const std::string& text, bool learnt) {
+    const ChatRole role = rest_[i].role;
+    const bool answers = role == ChatRole::Assistant;
+    const ChatForm& form = answers ? form_.assistant : role == ChatRole::System ? form_.system : form_.user;
+    put(form.before, true, false);
+    if (takes_system(i)) put(*system_ + "\n\n", false, false);
     if (answers) put(form_.lead, true, learnt);
-    put(answers && form_.thinks ? with_thought(rest, i, last_question_) : said(message), false, learnt);
+    put(text, false, learnt);
     put(form.after, true, learnt);
   }
 
-  bool takes_system(const Conversation& rest, size_t i, size_t last_user) const {
-    if (!system_) return false;
-    if (form_.system_place == SystemPlace::FirstUser) return i == first_user(rest);
-    return i == last_user && i + 1 == rest.size();
-  }
-  static size_t first_user(const Conversation& rest) {
-    const auto at = std::ranges::find(rest, ChatRole::User, &ChatMessage::role);
-    return static_cast<size_t>(at - rest.begin());
+  bool takes_system(size_t i) const {
+    if (!system_ || rest_[i].role != ChatRole::User) return false;
+    switch (form_.system_place) {
+      case SystemPlace::Message:
+        return false;
+      case SystemPlace::FirstUser:
+        return std::ranges::find(rest_, ChatRole::User, &ChatMessage::role) ==
+               rest_.begin() + static_cast<ptrdiff_t>(i);
+      case SystemPlace::LastUserAtEnd:
+        return i + 1 == rest_.size();
+    }
+    return false;
   }
 
   std::string said(const ChatMessage& message) const {
-    const bool trims = form_.trims || (form_.trims_answers && message.role == ChatRole::Assistant);
-    return std::string(trims ? trimmed(message.text) : std::string_view(message.text));
+    return trimmed_if(form_.trims || (form_.trims_answers && message.role == ChatRole::Assistant), message.text);
   }
-  bool everything() const { return loss_ == ChatLoss::All; }
-  void put(std::string text, bool is_form, bool learnt) {
-    if (!text.empty()) pieces_.push_back({.text = std::move(text), .is_form = is_form, .learnt = learnt});
+  static std::string trimmed_if(bool trims, std::string_view text) { return std::string(trims ? trimmed(text) : text); }
+
+  void put(const std::string& text, bool is_form, bool learnt) {
+    if (!text.empty())
+      pieces_.push_back({.text = text, .is_form = is_form, .learnt = learnt || loss_ == ChatLoss::All});
   }
 
   const ChatTemplate& form_;
   ChatLoss loss_;
-  Conversation rest_;
+  std::span<const ChatMessage> rest_;  // without the system's text that comes first
   std::optional<std::string> system_;
-  size_t last_answer_ = 0, last_question_ = 0;
   std::vector<ChatPiece> pieces_;
 };
 
@@ -223,7 +212,7 @@ ChatTemplate ChatTemplate::of(const ChatConfig& config) {
 }
 
 std::vector<ChatPiece> ChatTemplate::render(const Conversation& conversation, ChatLoss loss) const {
-  return Rendering(*this, loss).render(conversation);
+  return Rendering(*this, loss, conversation).render();
 }
 
 std::vector<ChatPiece> ChatTemplate::render_prompt(const Conversation& conversation) const {
