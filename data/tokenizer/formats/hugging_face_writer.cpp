@@ -137,6 +137,20 @@ Json post_processor(const std::vector<SpecialToken>& specials, const TextFrame& 
           {"special_tokens", tokens}};
 }
 
+// The members of an object with the id of each token and each special. A special that the vocabulary lacked would get
+// the next free id there, whatever is said of it elsewhere. Each token is dumped by itself, since an ordered object
+// compares every new name with all names before it.
+std::string vocabulary_text(const VisibleBpe& bpe, const std::vector<SpecialToken>& specials, std::string_view comma,
+                            std::string_view colon) {
+  std::string text;
+  const auto add = [&](const std::string& name, int32_t id) {
+    text += fmt::format("{}{}{}{}", text.empty() ? "" : comma, Json(name).dump(), colon, id);
+  };
+  for (const auto& [name, id] : bpe.ids) add(name, id);
+  for (const SpecialToken& special : specials) add(special.name, special.id);
+  return text;
+}
+
 std::string tokenizer_json(const VisibleBpe& bpe, const std::vector<SpecialToken>& specials, const TextFrame& frame) {
   Json added = Json::array();
   for (const auto& [name, id, in_text] : specials) {
@@ -148,12 +162,7 @@ std::string tokenizer_json(const VisibleBpe& bpe, const std::vector<SpecialToken
                      {"normalized", false},
                      {"special", !in_text}});
   }
-  // Each token is dumped by itself, since an ordered object compares every new name with all names before it.
-  std::string vocab, merges;
-  for (const auto& [text, id] : bpe.ids)
-    vocab += fmt::format("{}{}:{}", vocab.empty() ? "" : ",", Json(text).dump(), id);
-  // A special that the vocabulary lacks would get the next free id there, whatever is said of it above.
-  for (const auto& [name, id, in_text] : specials) vocab += fmt::format(",{}:{}", Json(name).dump(), id);
+  std::string merges;
   for (const auto& [left, right] : bpe.merges) {
     merges += fmt::format("{}{}", merges.empty() ? "" : ",", Json::array({left, right}).dump());
   }
@@ -166,7 +175,8 @@ std::string tokenizer_json(const VisibleBpe& bpe, const std::vector<SpecialToken
       "\n",
       added.dump(), normalizer(bpe).dump(), pre_tokenizer(bpe).dump(),
       post_processor(specials, frame, by_characters).dump(), decoder(bpe).dump(), by_characters ? "null" : R"("")",
-      by_characters ? "null" : R"("")", by_characters, by_characters, bpe.keeps_whole, vocab, merges);
+      by_characters ? "null" : R"("")", by_characters, by_characters, bpe.keeps_whole,
+      vocabulary_text(bpe, specials, ",", ":"), merges);
 }
 
 // Whether vocab.json and merges.txt, which say nothing else, describe the tokenizer.
@@ -201,12 +211,9 @@ std::map<std::string, std::string> hugging_face_tokenizer_files(const Tokenizer&
   files["tokenizer.json"] = tokenizer_json(bpe, tokenizer.specials(), frame);
   files["tokenizer_config.json"] = tokenizer_config(tokenizer, max_length);
   if (!is_as_gpt2(bpe, tokenizer.specials())) return files;
-  std::string vocab, merges = "#version: 0.2\n";
-  for (const auto& [text, id] : bpe.ids)
-    vocab += fmt::format("{}{}: {}", vocab.empty() ? "" : ", ", Json(text).dump(), id);
-  for (const auto& [name, id, in_text] : tokenizer.specials()) vocab += fmt::format(", {}: {}", Json(name).dump(), id);
+  std::string merges = "#version: 0.2\n";
   for (const auto& [left, right] : bpe.merges) merges += fmt::format("{} {}\n", left, right);
-  files["vocab.json"] = "{" + vocab + "}\n";
+  files["vocab.json"] = fmt::format("{{{}}}\n", vocabulary_text(bpe, tokenizer.specials(), ", ", ": "));
   files["merges.txt"] = merges;
   return files;
 }
