@@ -67,9 +67,8 @@ std::optional<ChatConfig> read_chat_template(const fs::path& directory) {
   if (!chat) chat = published_template(jinja);
   if (!chat) {
     log_warning(
-        "{}: the chat template with the SHA-256 {} is none that weft knows. The model is imported without one: name "
-        "what "
-        "fits with weft chat --template, or describe it in a job's data.chat (template: own)",
+        "{}: the chat template with the SHA-256 {} is none that weft knows. The model is imported without one: "
+        "name what fits with weft chat --template, or describe it in a job's data.chat (template: own)",
         directory.string(), sha256(jinja));
   }
   return chat;

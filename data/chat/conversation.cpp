@@ -83,8 +83,6 @@ Conversation read_list(const Json& list) {
 Json parsed(std::string_view text) {
   try {
     return parse_json(text, "a conversation");
-  } catch (const BadRecordError&) {
-    throw;
   } catch (const DataError& error) {
     const std::string_view what = error.what();  // its end may repeat the line
     refuse(BadRecord::NotJson, fmt::format("not a line of JSON: {}", what.substr(0, what.find("; last read"))),

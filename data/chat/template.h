@@ -24,8 +24,7 @@ enum class SystemPlace {
 // A piece of a conversation as the model reads it.
 struct ChatPiece {
   std::string text;
-  bool is_form =
-      false;  // of the template: names of specials in it are these specials. In what people say they are text
+  bool is_form = false;  // names of specials in a template's text are these specials; in what people say they are text
   bool learnt = false;
 };
 
@@ -38,13 +37,12 @@ struct ChatTemplate {
   // first token. A model generates it, and training learns it.
   std::string lead = {};
   SystemPlace system_place = SystemPlace::Message;
-  std::optional<ChatForm> opening =
-      {};                           // the form of a system's text that comes first, and stands there without one too
-  std::string default_system = {};  // the text of a system's message that a conversation begins with if it has none
-  bool trims = false;               // white space around texts is left out, as by Python's str.strip()
-  bool trims_answers = false;       // around those of the assistant alone
-  bool alternates = false;          // users and the assistant take turns, the user first
-  bool thinks = false;              // <think>...</think> as Qwen 3 places it
+  std::optional<ChatForm> opening = {};  // of a system's text that comes first; it stands there without one too
+  std::string default_system = {};      // the text of a system's message that a conversation begins with if it has none
+  bool trims = false;                   // white space around texts is left out, as by Python's str.strip()
+  bool trims_answers = false;           // around those of the assistant alone
+  bool alternates = false;              // users and the assistant take turns, the user first
+  bool thinks = false;                  // <think>...</think> as Qwen 3 places it
   std::vector<std::string> needs = {};  // specials without which a model cannot follow the forms
 
   // ConfigError if a form is not what it must be: of an own template, or of another with forms of its own.

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/config/value_named.h"
 #include "base/files.h"
 #include "data/chat/encoder.h"
 #include "tests/data/tokenizer/fixture/make_tokenizer.h"
@@ -35,11 +36,8 @@ TokenizerPtr tokenizer_of(const std::string& name) {
 }
 
 ChatConfig config_of(const Json& golden_template) {
-  ChatConfig config{.system = golden_template["system"]};
-  for (const auto& [name, value] : EnumNames<ChatTemplateName>::kNames) {
-    if (name == golden_template["name"].get<std::string>()) config.name = value;
-  }
-  return config;
+  return {.name = value_named<ChatTemplateName>(golden_template["name"].get<std::string>(), "name"),
+          .system = golden_template["system"]};
 }
 
 class Templates : public testing::TestWithParam<std::string> {};
