@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "kernels/ops/elementwise.h"
 #include "kernels/transfer.h"
 
 namespace weft {
@@ -26,29 +27,41 @@ ModelBatch scoring_batch(Transformer& model, const Continuation& c) {
           .targets = to_device(context, std::span<const int32_t>(targets))};
 }
 
+std::vector<double> on_host(Context& context, const Tensor& values) {
+  const Tensor wide = context.empty(values.shape(), DType::F64);
+  convert(context, values, wide);
+  std::vector<double> host(static_cast<size_t>(values.elements()));
+  download(context, wide, std::span<double>(host));
+  return host;
+}
+
 }  // namespace
 
-std::vector<double> log_likelihoods(Transformer& model, std::span<const Continuation> continuations) {
+std::vector<Likelihood> likelihoods(Transformer& model, std::span<const Continuation> continuations) {
   Context& context = model.context();
   Mesh& mesh = model.parameters().mesh();
   const Heartbeat::Scope evaluating(mesh.heartbeat(), RunPhase::Evaluate);
   const auto count = static_cast<int64_t>(continuations.size());
-  std::vector<double> found(continuations.size());
-  if (continuations.empty()) return found;
-  const Tensor nll = context.zeros({count}, DType::F64), ignored = context.zeros({1}, DType::F64);
+  std::vector<double> found(2 *
+                            continuations.size());  // of each log-probability and the number of tokens not likeliest
   for (int64_t i = mesh.dp().rank(); i < count; i += mesh.dp().size()) {
     const Continuation& c = continuations[i];
     require<InternalError>(!c.context.empty() && !c.tokens.empty(), "continuation {} is empty", i);
     Tape tape(context, Tape::Mode::Off);
     ForwardContext forward{.tape = tape};
-    model.loss(forward, scoring_batch(model, c), {}, {.loss = ignored, .nll = nll.slice(i, i + 1)});
+    const TokenScores scores = model.score(forward, scoring_batch(model, c));
+    const auto scored = static_cast<int64_t>(c.tokens.size()), rows = scores.nll.elements();
+    for (const double nll : on_host(context, scores.nll.slice(rows - scored, rows))) found[2 * i] -= nll;
+    for (const double margin : on_host(context, scores.margin.slice(rows - scored, rows)))
+      found[2 * i + 1] += margin < 0;
     mesh.progress();
   }
-  download(context, nll, std::span<double>(found));
   if (!mesh.first_of_replica()) found.assign(found.size(), 0);
   mesh.world().all_reduce_host(found, ReduceOp::Sum);
-  for (double& x : found) x = -x;
-  return found;
+  std::vector<Likelihood> all;
+  for (size_t i = 0; i < found.size(); i += 2)
+    all.push_back({.log_probability = found[i], .greedy = found[i + 1] == 0});
+  return all;
 }
 
 }  // namespace weft

@@ -13,9 +13,15 @@ struct Continuation {
   std::vector<int32_t> context, tokens;
 };
 
-// log P(tokens | context) of each continuation under a language model, in nats; the same on every rank. A figure
-// depends on its continuation alone. If both exceed the model's positions, the beginning of the context is left out.
-// DataError if the tokens alone do not fit. Collective: the dp ranks share the work; beats while it runs.
-std::vector<double> log_likelihoods(Transformer& model, std::span<const Continuation> continuations);
+struct Likelihood {
+  double log_probability = 0;  // log P(tokens | context), in nats
+  bool greedy = true;          // whether each token is the likeliest one where it stands
+  bool operator==(const Likelihood&) const = default;
+};
+
+// The likelihood of each continuation under a language model; the same on every rank. A figure depends on its
+// continuation alone. If both exceed the model's positions, the beginning of the context is left out. DataError if the
+// tokens alone do not fit. Collective: the dp ranks share the work; beats while it runs.
+std::vector<Likelihood> likelihoods(Transformer& model, std::span<const Continuation> continuations);
 
 }  // namespace weft

@@ -73,14 +73,14 @@ ChoiceReport answer_choices(const LoadedModel& loaded, const std::vector<ChoiceQ
       continuations.push_back({context, loaded.target_tokenizer->encode(" " + ending)});
     }
   }
-  const std::vector<double> scores = log_likelihoods(*loaded.model, continuations);
+  const std::vector<Likelihood> scores = likelihoods(*loaded.model, continuations);
   ChoiceReport report{.questions = static_cast<int64_t>(questions.size())};
   size_t next = 0;
   for (const ChoiceQuestion& question : questions) {
     std::vector<Scored> endings;
     for (const std::string& ending : question.endings) {
-      endings.push_back(
-          {scores[next], static_cast<double>(continuations[next].tokens.size()), static_cast<double>(ending.size())});
+      endings.push_back({scores[next].log_probability, static_cast<double>(continuations[next].tokens.size()),
+                         static_cast<double>(ending.size())});
       ++next;
     }
     const Choices choices = report.chosen.emplace_back(choose(endings));

@@ -20,6 +20,7 @@ void add_translate_command(Command& app, Action& action);
 void add_rescore_command(Command& app, Action& action);
 void add_generate_command(Command& app, Action& action);
 void add_chat_command(Command& app, Action& action);
+void add_likelihood_command(Command& app, Action& action);
 void add_choose_command(Command& app, Action& action);
 void add_embed_command(Command& app, Action& action);
 void add_tokenize_command(Command& app, Action& action);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "data/text/text_input.h"
 #include "generate/line_translation.h"
 
@@ -21,6 +22,20 @@ class LineFile {
  private:
   TextInput input_;
 };
+
+// What `parse(line, "FILE:LINE")` makes of each line of a file; nothing without a path. DataError if the file has no
+// line.
+template <class Parse>
+auto read_requests(const std::string& path, const Parse& parse) {
+  std::vector<decltype(parse(std::string(), std::string()))> requests;
+  if (path.empty()) return requests;
+  LineFile file(path);
+  for (std::string line; file.next(line);) {
+    requests.push_back(parse(line, fmt::format("{}:{}", file.name().string(), file.line())));
+  }
+  require<DataError>(!requests.empty(), "{}: holds nothing; expected one request per line", path);
+  return requests;
+}
 
 // Asks for a line on standard error ("> ") and calls `body` with it, until standard input ends (Ctrl-D). A line that
 // `body` refuses (DataError, ConfigError) is reported, and the next one is asked for.

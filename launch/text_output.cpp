@@ -51,6 +51,13 @@ void note_cut_texts(const TextGenerator& generator, const std::vector<NBest>& fo
 
 }  // namespace
 
+void print_answers(const TextGenerator& generator, const std::vector<GenerationRequest>& requests,
+                   const SearchConfig& search) {
+  for (const std::string& text : answer_generations(generator, requests, search)) {
+    print(json_line(nlohmann::ordered_json{{"text", text}}) + "\n");
+  }
+}
+
 void print_texts(const TextGenerator& generator, const Prompts& prompts, const SearchConfig& search, bool json) {
   note_long_prompts(generator, prompts, search);
   const std::vector<NBest> found = generator.generate(prompts.texts, search, {}, prompts.first);

@@ -5,6 +5,7 @@
 
 #include "generate/chat.h"
 #include "generate/line_translation.h"
+#include "generate/requests.h"
 #include "generate/text_generator.h"
 #include "generate/text_vectors.h"
 
@@ -16,6 +17,10 @@ struct Prompts {
   std::vector<std::string> texts;
   int64_t first = 0;
 };
+
+// Prints an object with the text of each request.
+void print_answers(const TextGenerator& generator, const std::vector<GenerationRequest>& requests,
+                   const SearchConfig& search);
 
 // Searches, then prints the texts of every prompt: each after its prompt, or as an object per line. Standard error says
 // which texts the model's positions cut short, and which prompts the model does not see whole.

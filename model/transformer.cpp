@@ -88,6 +88,29 @@ void Transformer::loss(ForwardContext& forward, const ModelBatch& batch, const L
   sum_all(context_, nll, sums.nll, Accumulate::Add);
 }
 
+TokenScores Transformer::score(ForwardContext& forward, const ModelBatch& batch) {
+  require<InternalError>(!forward.tape.recording(), "scores have no gradients");
+  if (packed_weights_.format() != WeightFormat::Own) forward.packed = &packed_weights_;
+  const Var h = shards_.copy_or_gather(forward, hidden(forward, batch), batch.input);
+  const int64_t n = h->value.size(0);
+  const DType acc_dtype = accumulator_of(h->value.dtype());
+  const auto rows = [&] { return context_.empty({n}, acc_dtype); };
+  const TokenScores scores{.nll = rows(), .margin = rows()};
+  const ParameterUse weight = forward.tape.use(output_weight_), bias = forward.tape.use(output_bias_);
+  output_loss(context_, {.tp = &shards_.communicator(),
+                         .vocabulary = spec_.vocabularies.target,
+                         .hidden = h->value,
+                         .weight = weight.value(),
+                         .packed = forward.packed ? forward.packed->of(weight.value()) : nullptr,
+                         .bias = bias.value(),
+                         .targets = batch.targets,
+                         .step = forward.step,
+                         .loss = rows(),
+                         .nll = scores.nll,
+                         .margin = scores.margin});
+  return scores;
+}
+
 std::unique_ptr<KeyValueCache> Transformer::make_cache(const DecodingRoom& room) {
   std::vector<int64_t> windows;
   for (int layer = 0; layer < spec_.config.layers; ++layer) windows.push_back(spec_.config.attention_window(layer));

@@ -33,6 +33,12 @@ struct LossSums {
   Tensor nll;   // without
 };
 
+// Of each token of the input, accumulator dtype [tokens], whole on each rank of tp: what OutputLoss says of nll and
+// margin.
+struct TokenScores {
+  Tensor nll, margin;
+};
+
 // The dimensions of a KeyValueCache.
 struct DecodingRoom {
   int64_t slots = 0;           // hypotheses alive at once
@@ -71,6 +77,9 @@ class Transformer {
   // Runs forward to the loss. If the tape records, also computes the output layer's gradients, scaled by the step's
   // inverse_divisor; tape.backward() computes the others.
   void loss(ForwardContext& forward, const ModelBatch& batch, const LossTerms& terms, const LossSums& sums);
+
+  // The scores of each target, without gradients; the tape does not record.
+  TokenScores score(ForwardContext& forward, const ModelBatch& batch);
 
   // The decoder's last hidden states (after the final norm), [sequence-sharded tokens, width].
   virtual Var hidden(ForwardContext& forward, const ModelBatch& batch) = 0;

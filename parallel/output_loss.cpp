@@ -49,9 +49,9 @@ Statistics chunk_statistics(Context& context, const OutputLoss& a, const Tensor&
                                 .row_total = smooth ? s.total() : Tensor{}});
   const Tensor whole_max = context.empty({rows}, logits.dtype());
   convert(context, s.max, whole_max);
-  a.tp->all_reduce(whole_max, ReduceOp::Max);
+  if (a.tp) a.tp->all_reduce(whole_max, ReduceOp::Max);
   cross_entropy_rebase(context, {.row_max = s.max, .whole_max = whole_max, .row_sum = s.sum()});
-  a.tp->all_reduce(s.summed);
+  if (a.tp) a.tp->all_reduce(s.summed);
   s.max = whole_max;
   return s;
 }
@@ -69,14 +69,14 @@ Tensor chunk_logits(Context& context, const OutputLoss& a, const Tensor& hidden)
   return logits;
 }
 
-// The tensors of a chunk of rows; nll and dhidden are absent if they are absent in OutputLoss.
+// The tensors of a chunk of rows; nll, margin and dhidden are absent if they are absent in OutputLoss.
 struct Chunk {
-  Tensor hidden, targets, loss, nll, dhidden;
+  Tensor hidden, targets, loss, nll, margin, dhidden;
 };
 
 Chunk chunk_of(const OutputLoss& a, int64_t begin, int64_t end) {
   const auto rows = [=](const Tensor& t) { return t ? t.slice(begin, end) : Tensor{}; };
-  return {rows(a.hidden), rows(a.targets), rows(a.loss), rows(a.nll), rows(a.dhidden)};
+  return {rows(a.hidden), rows(a.targets), rows(a.loss), rows(a.nll), rows(a.margin), rows(a.dhidden)};
 }
 
 // The tensor for the gradient of the logits: absent without gradients, the logits themselves if they have its dtype.
@@ -85,10 +85,10 @@ Tensor logits_gradient(Context& context, const OutputLoss& a, const Tensor& logi
   return a.hidden.dtype() == logits.dtype() ? logits : context.empty(logits.shape(), a.hidden.dtype());
 }
 
-// Vocabulary-parallel: computes the statistics of this rank's part of the vocabulary, then those of the whole
-// vocabulary, then the losses and the gradient.
-void vocabulary_parallel(Context& context, const OutputLoss& a, const Chunk& chunk, const Tensor& logits,
-                         const Tensor& dlogits) {
+// Computes the statistics of this rank's part of the vocabulary, then those of the whole vocabulary, then the losses
+// and the gradient: vocabulary-parallel, or for margins, which need the largest logit.
+void by_statistics(Context& context, const OutputLoss& a, const Chunk& chunk, const Tensor& logits,
+                   const Tensor& dlogits) {
   const Statistics s = chunk_statistics(context, a, logits, chunk.targets);
   CrossEntropyLoss loss{.targets = chunk.targets,
                         .row_max = s.max,
@@ -103,6 +103,10 @@ void vocabulary_parallel(Context& context, const OutputLoss& a, const Chunk& chu
   if (chunk.nll) {
     loss.smoothing = loss.z_loss = 0, loss.row_total = {}, loss.loss = chunk.nll;
     cross_entropy_loss(context, loss);
+  }
+  if (chunk.margin) {
+    convert(context, s.target(), chunk.margin);
+    add_scaled(context, s.max, -1, chunk.margin);
   }
   if (!dlogits) return;
   const Columns columns = columns_of(a);
@@ -156,8 +160,8 @@ void output_loss(Context& context, const OutputLoss& a) {
   for (int64_t begin = 0; begin < rows; begin += step) {
     const Chunk chunk = chunk_of(a, begin, std::min(rows, begin + step));
     const Tensor logits = chunk_logits(context, a, chunk.hidden), dlogits = logits_gradient(context, a, logits);
-    if (divided) {
-      vocabulary_parallel(context, a, chunk, logits, dlogits);
+    if (divided || a.margin) {
+      by_statistics(context, a, chunk, logits, dlogits);
     } else {
       cross_entropy(context, {.logits = logits,
                               .targets = chunk.targets,

@@ -27,9 +27,12 @@ struct OutputLoss {
   StepState step;        // its inverse_divisor scales the gradients, not the losses
   Tensor loss;           // accumulator dtype [rows], written, unscaled, in nats
   Tensor nll;            // accumulator dtype [rows], written: -log p(target) alone; or absent
-  Tensor dhidden;        // [rows, width], written; absent: no gradients at all
-  Gradient dweight;      // accumulator dtype, or absent
-  Gradient dbias;        // accumulator dtype, or absent
+  // Accumulator dtype [rows], written: logit[target] less the largest logit, 0 if the target is the likeliest token; of
+  // ignored rows undefined; or absent.
+  Tensor margin;
+  Tensor dhidden;    // [rows, width], written; absent: no gradients at all
+  Gradient dweight;  // accumulator dtype, or absent
+  Gradient dbias;    // accumulator dtype, or absent
 };
 void output_loss(Context& context, const OutputLoss& args);
 

@@ -16,19 +16,10 @@ struct GenerateArguments {
   SearchArguments search =
       SearchArguments({.method = SearchMethod::Sample, .max_length_factor = 0, .max_length_extra = 100});
   std::vector<std::string> prompts;
-  std::string prompt_file;
+  std::string prompt_file, requests;
   int64_t candidates = 0;
   bool specials = false;
 };
-
-// Reads one prompt per line. "-" is standard input.
-std::vector<std::string> read_prompts(const std::string& path) {
-  LineFile file(path);
-  std::vector<std::string> prompts;
-  for (std::string line; file.next(line);) prompts.push_back(line);
-  require<DataError>(!prompts.empty(), "{}: holds no prompt; expected one per line", path);
-  return prompts;
-}
 
 // Prints what was asked about some prompts.
 void answer(const TextGenerator& generator, const GenerateArguments& a, const Prompts& prompts) {
@@ -46,7 +37,9 @@ void answer(const TextGenerator& generator, const GenerateArguments& a, const Pr
 ExitCode generate(const GenerateArguments& a) {
   a.search.config();  // reports what does not fit before the model is loaded
   std::vector<std::string> prompts = a.prompts;
-  if (!a.prompt_file.empty()) prompts = read_prompts(a.prompt_file);
+  if (!a.prompt_file.empty())
+    prompts = read_requests(a.prompt_file, [](const std::string& line, const auto&) { return line; });
+  const auto requests = read_requests(a.requests, parse_generation_request);
   const bool typed = prompts.empty() && isatty(STDIN_FILENO) != 0;
   if (prompts.empty()) prompts = {""};
   Session session = Session::alone(a.model.device);
@@ -54,13 +47,15 @@ ExitCode generate(const GenerateArguments& a) {
   require_task(loaded, Task::Gpt, "use weft translate");
   TextGenerator generator = text_generator(loaded);
   generator.prompts.recognise_specials = a.specials;
-  if (!typed) {
+  if (!requests.empty()) {
+    print_answers(generator, requests, a.search.config());
+  } else if (!typed) {
     answer(generator, a, {.texts = prompts});
-    return ExitCode::Done;
+  } else {
+    each_typed_line([&, next = int64_t{0}](const std::string& line) mutable {
+      answer(generator, a, {.texts = {line}, .first = next++});
+    });
   }
-  each_typed_line([&, next = int64_t{0}](const std::string& line) mutable {
-    answer(generator, a, {.texts = {line}, .first = next++});
-  });
   return ExitCode::Done;
 }
 
@@ -86,6 +81,12 @@ void add_generate_command(Command& app, Action& action) {
                                      "until Ctrl-D; elsewhere, and for an empty one: a document from its "
                                      "beginning");
   command.add_option("--prompts", a->prompt_file, "File with one prompt per line; -: standard input")
+      .excludes(prompt)
+      .type_name("FILE");
+  command
+      .add_option("--requests", a->requests,
+                  "File with an object per line instead: prompt, and if wanted stop (a list of texts) and max_tokens; "
+                  "prints an object with the text for each")
       .excludes(prompt)
       .type_name("FILE");
   command.add_flag("--specials", a->specials, "Read the names of special tokens in a prompt as those tokens");

@@ -53,22 +53,34 @@ struct ScoredText : testing::Test {
 
 TEST_F(ScoredText, IsAsLikelyAsItsTokensOneAfterAnother) {
   const std::vector<Continuation> texts{{encode("the "), encode("boat")}, {encode("t"), encode("h")}};
-  const std::vector<double> found = log_likelihoods(*loaded().model, texts);
-  EXPECT_NEAR(found[0], by_candidates("the ", "boat"), 1e-4);
-  EXPECT_NEAR(found[1], by_candidates("t", "h"), 1e-4);
+  const std::vector<Likelihood> found = likelihoods(*loaded().model, texts);
+  EXPECT_NEAR(found[0].log_probability, by_candidates("the ", "boat"), 1e-4);
+  EXPECT_NEAR(found[1].log_probability, by_candidates("t", "h"), 1e-4);
   // A text alone has the same likelihood to the last bit.
-  EXPECT_EQ(log_likelihoods(*loaded().model, std::span(texts).last(1))[0], found[1]);
-  EXPECT_TRUE(log_likelihoods(*loaded().model, {}).empty());
+  EXPECT_EQ(likelihoods(*loaded().model, std::span(texts).last(1))[0], found[1]);
+  EXPECT_TRUE(likelihoods(*loaded().model, {}).empty());
+}
+
+// Greedy are the tokens that search would choose, one after another.
+TEST_F(ScoredText, IsGreedyIfEachTokenIsTheLikeliest) {
+  std::string chosen;
+  for (int i = 0; i < 3; ++i) chosen += next_tokens(text_generator(loaded()), {"the " + chosen}, 1)[0][0].text;
+  const auto other = next_tokens(text_generator(loaded()), {"the "}, 2)[0][1].text + chosen.substr(1);
+  const std::vector<Continuation> texts{
+      {encode("the "), encode(chosen)}, {encode("the "), encode(other)}, {encode("the "), encode(chosen.substr(0, 1))}};
+  const std::vector<Likelihood> found = likelihoods(*loaded().model, texts);
+  EXPECT_TRUE(found[0].greedy);
+  EXPECT_FALSE(found[1].greedy);
+  EXPECT_TRUE(found[2].greedy);
 }
 
 TEST_F(ScoredText, LosesTheBeginningOfALongContext) {
   // The 8 positions hold the last 5 tokens of the context and 3 of the 4 scored tokens; the last is not fed.
   const std::vector<Continuation> texts{{encode("boats went the "), encode("boat")}, {encode(" the "), encode("boat")}};
-  const std::vector<double> found = log_likelihoods(*loaded().model, texts);
+  const std::vector<Likelihood> found = likelihoods(*loaded().model, texts);
   EXPECT_EQ(found[0], found[1]);
   const std::vector<Continuation> long_one{{encode("t"), encode("the boats")}};
-  EXPECT_NE(error_of<DataError>([&] { log_likelihoods(*loaded().model, long_one); }).find("9 tokens"),
-            std::string::npos);
+  EXPECT_NE(error_of<DataError>([&] { likelihoods(*loaded().model, long_one); }).find("9 tokens"), std::string::npos);
 }
 
 TEST_F(ScoredText, DependsOnNoLayout) {
@@ -78,13 +90,16 @@ TEST_F(ScoredText, DependsOnNoLayout) {
     std::erase(known, 'z');
     texts.push_back({encode("the "), encode(known.empty() ? "s" : known)});
   }
-  const std::vector<double> alone = log_likelihoods(*loaded().model, texts);
+  const std::vector<Likelihood> alone = likelihoods(*loaded().model, texts);
   for (const auto& [dp, tp] : {std::pair{2, 1}, {3, 1}, {1, 2}, {2, 2}}) {
     run_in_process({.dp = dp, .tp = tp}, [&, tp = tp](Mesh& ranks, int) {
       Context own(Device{}, 1);
       const LoadedModel part = load_model(own, ranks, run.directory());
-      const std::vector<double> found = log_likelihoods(*part.model, texts);
-      for (size_t i = 0; i < texts.size(); ++i) EXPECT_NEAR(found[i], alone[i], tp == 1 ? 0 : 1e-5);
+      const std::vector<Likelihood> found = likelihoods(*part.model, texts);
+      for (size_t i = 0; i < texts.size(); ++i) {
+        EXPECT_NEAR(found[i].log_probability, alone[i].log_probability, tp == 1 ? 0 : 1e-5);
+        EXPECT_EQ(found[i].greedy, alone[i].greedy);
+      }
     });
   }
 }

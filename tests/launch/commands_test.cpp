@@ -194,7 +194,7 @@ TEST_F(Commands, TextToTranslateAndContinue) {
   };
   expect_all({
       {generate({"--prompts", "nowhere"}), 3, {"nowhere: No such file"}},
-      {generate({"--prompts", "nothing"}), 3, {"nothing: holds no prompt"}},
+      {generate({"--prompts", "nothing"}), 3, {"nothing: holds nothing"}},
       {generate({"--prompts", "prompts", "--prompt", "a"}), 2, {"--prompt"}},
       {generate({"--candidates", "0"}), 2, {"--candidates"}},
       {generate({"--candidates", "3", "--prompt", "more than eight bytes"}), 3, {"8 positions", "hint: shorten it"}},
