@@ -71,7 +71,7 @@ std::vector<LikelihoodAnswer> answer_likelihoods(const LoadedModel& loaded,
                                                  const std::vector<LikelihoodRequest>& requests) {
   const Encoder encoder(loaded);
   std::vector<Continuation> all;
-  std::vector<size_t> ends;  // of each request's continuations
+  std::vector<size_t> ends;  // continuations, of all requests up to this one
   for (const LikelihoodRequest& request : requests) {
     for (Continuation& piece : encoder.encode(request)) {
       require<DataError>(!piece.tokens.empty(), "request {}: its continuation has no token of its own",

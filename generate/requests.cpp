@@ -26,7 +26,8 @@ GenerationRequest parse_generation_request(std::string_view line, const std::str
 }
 
 std::vector<std::string> answer_generations(const TextGenerator& generator,
-                                            const std::vector<GenerationRequest>& requests, const SearchConfig& search) {
+                                            const std::vector<GenerationRequest>& requests,
+                                            const SearchConfig& search) {
   std::map<std::pair<std::vector<std::string>, int64_t>, std::vector<size_t>> alike;  // places of requests
   for (size_t i = 0; i < requests.size(); ++i) {
     alike[{requests[i].stop_strings, requests[i].max_tokens.value_or(search.max_length_extra)}].push_back(i);

@@ -16,8 +16,8 @@ struct GenerationRequest {
   std::optional<int64_t> max_tokens = {};      // instead of the search's
 };
 
-// One JSON object: "prompt", and if asked for "stop", a list of texts, and "max_tokens". DataError beginning with `where`
-// if it is something else.
+// One JSON object: "prompt", and if asked for "stop", a list of texts, and "max_tokens". DataError beginning with
+// `where` if it is something else.
 GenerationRequest parse_generation_request(std::string_view line, const std::string& where);
 
 // The best text of each request, in their order. Requests with the same ends are decoded together; sampling for a text

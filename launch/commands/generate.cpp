@@ -85,8 +85,7 @@ void add_generate_command(Command& app, Action& action) {
       .type_name("FILE");
   command
       .add_option("--requests", a->requests,
-                  "File with an object per line instead: prompt, and if wanted stop (a list of texts) and max_tokens; "
-                  "prints an object with the text for each")
+                  "File with an object per line instead: prompt, and if wanted stop (texts) and max_tokens")
       .excludes(prompt)
       .type_name("FILE");
   command.add_flag("--specials", a->specials, "Read the names of special tokens in a prompt as those tokens");

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/hdf5.h"
+#include "evaluate/likelihood_requests.h"
 #include "evaluate/multiple_choice.h"
 #include "generate/next_tokens.h"
 #include "generate/text_vectors.h"
@@ -102,6 +103,43 @@ TEST_F(ScoredText, DependsOnNoLayout) {
       }
     });
   }
+}
+
+LikelihoodRequest request_of(const std::string& line) { return parse_likelihood_request(line, "here"); }
+
+// A text by itself is scored behind the special that begins a document, in pieces that fit the positions.
+TEST_F(ScoredText, AnswersRequests) {
+  const std::vector<LikelihoodAnswer> answers = answer_likelihoods(
+      loaded(),
+      {request_of(R"({"context": "the ", "continuation": "boat"})"), request_of(R"({"text": "the boats went by"})"),
+       request_of(R"({"context": "", "continuation": "the"})"), request_of(R"({"text": "the"})")});
+  ASSERT_EQ(answers.size(), 4u);
+  const auto scored = [&](const std::string& before, const std::string& text) {
+    const std::vector<int32_t> context = before.empty() ? text_generator(loaded()).prompt("") : encode(before);
+    return likelihoods(*loaded().model, std::vector<Continuation>{{context, encode(text)}})[0].log_probability;
+  };
+  EXPECT_EQ(answers[0].likelihood.log_probability, scored("the ", "boat"));
+  EXPECT_EQ(answers[0].tokens, 4);
+  EXPECT_EQ(answers[1].tokens, 17);
+  EXPECT_NEAR(answers[1].likelihood.log_probability,
+              scored("", "the boat") + scored("the boat", "s went b") + scored("the boats went b", "y"), 1e-9);
+  EXPECT_EQ(answers[2].likelihood, answers[3].likelihood);
+}
+
+TEST(LikelihoodRequests, AreNamedWhereTheyAreNone) {
+  for (const char* line : {"", "[]", "{}", R"({"context": "a"})", R"({"continuation": "a"})", R"({"text": ""})",
+                           R"({"context": "a", "continuation": ""})", R"({"context": 1, "continuation": "a"})",
+                           R"({"text": "a", "context": "b"})"}) {
+    EXPECT_NE(error_of<DataError>([&] { request_of(line); }).find("here: no"), std::string::npos) << line;
+  }
+}
+
+TEST_F(ScoredText, RefusesRequestsThatItCannotScore) {
+  const std::vector<LikelihoodRequest> requests = {request_of(R"({"text": "the"})"),
+                                                   request_of(R"({"context": "t", "continuation": "the boats"})")};
+  EXPECT_NE(
+      error_of<DataError>([&] { answer_likelihoods(loaded(), requests); }).find("request 2: its continuation has 9"),
+      std::string::npos);
 }
 
 TEST_F(ScoredText, ChoosesTheLikeliestEnding) {

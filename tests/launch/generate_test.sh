@@ -45,6 +45,25 @@ run python3 "$typed" "${generate[@]}" --candidates 1 < <(printf 'the b\nthe\n')
 same "the exit status" 0 "$status"
 matches "$stdout" ' %  ' 2
 
+# Requests have ends of their own, and the texts come in their order.
+printf '%s\n' '{"prompt": "the b", "stop": ["t"], "max_tokens": 7}' '{"prompt": "the"}' '{"prompt": "the b", "max_tokens": 2}' \
+  >requests.jsonl
+expect 0 -- "${generate[@]}" --search method=greedy --requests requests.jsonl
+cp "$stdout" answers
+same "answers" 3 "$(wc -l <answers)"
+expect 0 -- "${generate[@]}" --search method=greedy --prompt 'the'
+same "the text of the second" "{\"text\":\"$(sed 's/^the//' "$stdout" | head -n 1)\"}" "$(sed -n 2p answers)"
+echo '{"stop": []}' >bad.jsonl
+expect_match 3 'bad.jsonl:1: no prompt to continue' -- "${generate[@]}" --requests bad.jsonl
+
+# How likely texts are, on one rank and on two.
+printf '%s\n' '{"context": "the b", "continuation": "oat"}' '{"text": "the boat went by"}' >likely.jsonl
+expect_match 0 '"tokens":3' '"tokens":16' -- "$weft" likelihood likely.jsonl --checkpoint run
+cp "$stdout" alone
+expect 0 -- on_ranks 2 "$weft" likelihood likely.jsonl --checkpoint run
+same_files "likelihoods on two ranks" alone "$stdout"
+expect_match 3 'bad.jsonl:1: no question about a likelihood' -- "$weft" likelihood bad.jsonl --checkpoint run
+
 # Elsewhere standard input is not read, and a document is generated.
 expect 0 -- "${generate[@]}" </dev/null
 cp "$stdout" document

@@ -20,7 +20,7 @@ weft=$here/moved/bin/weft
   echo bin/weft share/bash-completion/completions/weft share/man/man1/weft.1 share/zsh/site-functions/_weft | tr ' ' '\n'
   cd "$root"
   find configs -name '*.yaml' -o -name '*.gz' | sed 's|^|share/weft/|'
-  find launch/slurm launch/follow_metrics.py python/weft.py -type f | sed 's|^|share/weft/|'
+  find launch/slurm launch/follow_metrics.py python -type f | sed 's|^|share/weft/|'
   find README.md CHANGELOG.md LICENSE NOTICE LICENSES docs -type f ! -name '*.tsv' | sed 's|^|share/doc/weft/|'
 } | sort >wanted
 (cd moved && find . -type f | sed 's|^\./||' | sort) >installed
