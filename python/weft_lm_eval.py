@@ -16,6 +16,7 @@ import os
 import subprocess
 import tempfile
 
+import lm_eval.models  # noqa: F401  registers the harness's own models, which it looks for once
 from lm_eval.api.model import LM
 from lm_eval.api.registry import register_model
 
@@ -31,7 +32,7 @@ class Weft(LM):
             raise ValueError(f"model_args: {', '.join(sorted(unknown))} is unknown: "
                              "checkpoint, program, ranks, device and max_gen_toks are known")
         self.checkpoint, self.program, self.ranks = checkpoint, program, int(ranks)
-        self.device, self.max_gen_toks = device or "auto", int(max_gen_toks)
+        self.where, self.max_gen_toks = device or "auto", int(max_gen_toks)
 
     def loglikelihood(self, requests):
         answers = self._ask("likelihood", [self._pair(*request.args) for request in requests])
@@ -78,7 +79,7 @@ class Weft(LM):
             path = os.path.join(folder, "requests.jsonl")
             with open(path, "w", encoding="utf-8") as file:
                 file.writelines(json.dumps(request, ensure_ascii=False) + "\n" for request in requests)
-            words = [self.program, command, "--checkpoint", self.checkpoint, "--device", self.device, *options]
+            words = [self.program, command, "--checkpoint", self.checkpoint, "--device", self.where, *options]
             words += ["--requests", path] if command == "generate" else [path]
             if self.ranks > 1 and command == "likelihood":  # one process generates
                 words = ["mpirun", "--bind-to", "none", "-np", str(self.ranks), *words]
