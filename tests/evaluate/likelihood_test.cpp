@@ -26,7 +26,10 @@ using namespace test;
 
 // A language model of characters with 8 positions.
 struct ScoredText : testing::Test {
-  ScoredText() { run.train(); }
+  using MakeRun = SmallRun(const Scratch&);
+  explicit ScoredText(MakeRun make = [](const Scratch& scratch) { return SmallRun(scratch); }) : run(make(scratch)) {
+    run.train();
+  }
   std::vector<int32_t> encode(const std::string& text) const { return loaded().target_tokenizer->encode(text); }
   const LoadedModel& loaded() const {
     if (!model) model = std::make_unique<LoadedModel>(load_model(context, mesh, run.directory()));
@@ -46,7 +49,7 @@ struct ScoredText : testing::Test {
   }
 
   Scratch scratch;
-  SmallRun run{scratch};
+  SmallRun run;
   mutable Context context{Device{}, 1};
   mutable Mesh mesh = Mesh::single();
   mutable std::unique_ptr<LoadedModel> model;
@@ -105,10 +108,22 @@ TEST_F(ScoredText, DependsOnNoLayout) {
   }
 }
 
+// The same with a token that ends documents, which the text of a request without context stands behind.
+struct ScoredDocument : ScoredText {
+  static SmallRun with_end(const Scratch& scratch) {
+    SmallRun run(scratch);
+    run.job().tokenizer.specials = {"<end>"}, run.job().tokenizer.eos = "<end>";
+    run.job().data.directory = (scratch / "documents").string();
+    prepare(run.job().text());
+    return run;
+  }
+  ScoredDocument() : ScoredText(with_end) {}
+};
+
 LikelihoodRequest request_of(const std::string& line) { return parse_likelihood_request(line, "here"); }
 
 // A text by itself is scored behind the special that begins a document, in pieces that fit the positions.
-TEST_F(ScoredText, AnswersRequests) {
+TEST_F(ScoredDocument, AnswersRequests) {
   const std::vector<LikelihoodAnswer> answers = answer_likelihoods(
       loaded(),
       {request_of(R"({"context": "the ", "continuation": "boat"})"), request_of(R"({"text": "the boats went by"})"),
@@ -134,7 +149,7 @@ TEST(LikelihoodRequests, AreNamedWhereTheyAreNone) {
   }
 }
 
-TEST_F(ScoredText, RefusesRequestsThatItCannotScore) {
+TEST_F(ScoredDocument, RefusesRequestsThatItCannotScore) {
   const std::vector<LikelihoodRequest> requests = {request_of(R"({"text": "the"})"),
                                                    request_of(R"({"context": "t", "continuation": "the boats"})")};
   EXPECT_NE(
