@@ -19,8 +19,9 @@ struct Likelihood {
   bool operator==(const Likelihood&) const = default;
 };
 
-// The likelihood of each continuation under a language model; the same on every rank. A figure depends on its
-// continuation alone. If both exceed the model's positions, the beginning of the context is left out. DataError if the
+// The likelihood of each continuation under a language model; the same on every rank, and for any number of replicas to
+// the last bit. Continuations are scored some 2,048 tokens at a time: a figure depends on those beside it within
+// rounding. If both texts exceed the model's positions, the beginning of the context is left out. DataError if the
 // tokens alone do not fit. Collective: the dp ranks share the work; beats while it runs.
 std::vector<Likelihood> likelihoods(Transformer& model, std::span<const Continuation> continuations);
 
