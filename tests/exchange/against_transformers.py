@@ -64,6 +64,15 @@ CASES |= {name: dict(family=family, config=dict(LIKE_LLAMA, **config), **options
     ("qwen 3", "Qwen3", dict(head_dim=24, tie_word_embeddings=True), {}),
     ("olmo 2", "Olmo2", dict(), {}),
 ]}
+# The same families in widths that were published, two layers of each.
+WIDE = [("llama, as 3.2 1B", "Llama", 2048, 8192, 32, 8, dict(tie_word_embeddings=True, rope_theta=5e5, rope_scaling=LLAMA3)),
+        ("mistral, as 7B", "Mistral", 4096, 14336, 32, 8, dict(sliding_window=31)),
+        ("qwen 2, as 0.5B", "Qwen2", 896, 4864, 14, 2, dict(tie_word_embeddings=True)),
+        ("qwen 3, as 0.6B", "Qwen3", 1024, 3072, 16, 8, dict(head_dim=128, tie_word_embeddings=True)),
+        ("olmo 2, as 1B", "Olmo2", 2048, 8192, 16, 16, {})]
+CASES |= {name: dict(family=family, memory=True, config=dict(
+    LIKE_LLAMA, hidden_size=width, intermediate_size=ffn, num_attention_heads=heads, num_key_value_heads=kv_heads,
+    num_hidden_layers=2, initializer_range=0.02, **config)) for name, family, width, ffn, heads, kv_heads, config in WIDE}
 TEXTS = ["Hello world", "In a village of La Mancha, the name of which I have no desire to call to mind,", "it's  2024\n\n\n",
          "Où est le café? \U0001f600 中文 ÀÉ", " \t leading and trailing  ", "a" * 300, "I'LL'VE 12345678 x²½"]
 PIECES = [" ", "  ", "\n", "\r\n", "\t", "'s", "'LL", "l", "L", "é", "ſ", "中", "1", "23", "½", "!", "_", "\u00a0", "\u3000",

@@ -3,7 +3,7 @@
 # Compares weft with the Python packages that others use: python.sh SCRATCH
 set -euo pipefail
 scratch=$1
-python3 -c 'import torch, transformers, peft, tensorboard' 2>"$scratch/why" || { tail -n 1 "$scratch/why"; exit 77; }
+python3 -c 'import torch, transformers, peft, tensorboard, lm_eval' 2>"$scratch/why" || { tail -n 1 "$scratch/why"; exit 77; }
 data=${WEFT_TEST_DATA:-../shared/data}
 [[ -e $data/gpt2/vocab.json ]] || { echo "$data has no gpt2/vocab.json (WEFT_TEST_DATA)"; exit 77; }
 cases=()
@@ -14,6 +14,8 @@ python3 -B tests/trainer/against_tensorboard.py build/cpu
 echo "tensorboard agrees" >&3
 python3 -B tests/bench/peers_test.py 2>"$scratch/peers" || { cat "$scratch/peers"; exit 1; }
 echo "peers agree" >&3
+python3 -B tests/evaluate/against_lm_eval.py build/cpu/weft
+echo "lm_eval agrees" >&3
 [[ -z $WEFT_LONG_SHORT ]] || exit 0
 python3 -B tests/trainer/finetuning_against_peft.py build/cpu --data "$data"
 echo "peft agrees" >&3
