@@ -15,10 +15,10 @@ struct ChooseArguments {
 };
 
 ExitCode choose(const ChooseArguments& a) {
-  const std::vector<ChoiceQuestion> questions = read_choice_questions(a.questions);
+  const QuestionSet questions = read_questions(a.questions);
   return a.model.run([&](Session& session, const LoadedModel& loaded) {
-    require_task(loaded, Task::Gpt, "multiple choice is for language models");
-    const ChoiceReport report = answer_choices(loaded, questions);
+    require_task(loaded, Task::Gpt, "questions are for language models");
+    const ChoiceReport report = answer_questions(text_generator(loaded), questions);
     if (!session.is_rank0()) return;
     print((a.model.json ? nlohmann::ordered_json(report).dump() : report.format()) + "\n");
   });
@@ -27,14 +27,19 @@ ExitCode choose(const ChooseArguments& a) {
 }  // namespace
 
 void add_choose_command(Command& app, Action& action) {
-  Command command =
-      app.add_command("choose", "Multiple-choice accuracy of a language model (HellaSwag format).", Workers::Ranks);
+  Command command = app.add_command(
+      "choose", "Accuracy of a language model in questions with known answers (HellaSwag, ARC, PIQA, LAMBADA).",
+      Workers::Ranks);
   auto a = std::make_shared<ChooseArguments>();
   command.footer(
       "  weft choose hellaswag_val.jsonl --checkpoint runs/NAME\n"
-      "One question per line: {\"ctx\": \"...\", \"endings\": [\"...\", \"...\"], \"label\": 0}. Under MPI the ranks "
-      "divide\n"
-      "the questions.");
+      "One question per line, as the benchmarks are published:\n"
+      "  HellaSwag  {\"ctx\": \"...\", \"endings\": [\"...\", \"...\"], \"label\": 0}\n"
+      "  ARC        {\"question\": \"...\", \"choices\": {\"text\": [\"...\"], \"label\": [\"A\"]}, \"answerKey\": "
+      "\"A\"}\n"
+      "  PIQA       {\"goal\": \"...\", \"sol1\": \"...\", \"sol2\": \"...\", \"label\": 1}\n"
+      "  LAMBADA    {\"text\": \"...\"}, whose last word is asked for\n"
+      "Under MPI the ranks divide the questions.");
   command.add_option("questions", a->questions, "Questions, one JSON object per line (may be gzipped)")
       .required()
       .type_name("FILE");
