@@ -235,6 +235,11 @@ void check_evaluation(const JobConfig& job, Problems& problems) {
                   "evaluation.translation: metric: loss translates nothing; set evaluation.metric to a metric of "
                   "translations, or remove it");
   if (evaluation.translates()) problems.from([&] { evaluation.make_metric(); });
+  problems.add_if(!evaluation.tasks.empty() && job.is_translation(),
+                  "evaluation.tasks: questions are for language models, and task is {}; remove them",
+                  enum_name(job.task));
+  problems.add_if(!evaluation.tasks.empty() && !evaluates,
+                  "evaluation.tasks: nothing is evaluated; set evaluation.every_steps or every_epochs");
   const CheckpointConfig& checkpoint = job.checkpoint;
   problems.add_if(checkpoint.keep_epochs > 0 && checkpoint.every_epochs == 0,
                   "checkpoint.keep_epochs: no checkpoint is made at an epoch's end; set checkpoint.every_epochs");

@@ -209,6 +209,8 @@ struct EvaluationConfig {
   int64_t patience = 0;
   ValidationMetric metric = ValidationMetric::Loss;
   ValidationTranslation translation;
+  std::vector<std::string> tasks;
+  int64_t max_questions = 0;
 
   bool translates() const { return metric != ValidationMetric::Loss; }
   // The metric of translations, with the settings above. ConfigError if a setting does not fit.
@@ -234,6 +236,13 @@ struct EvaluationConfig {
             Affects::Evaluation);
     v.field("translation", translation, "For a metric of translations: what is translated, and how it is scored.",
             Affects::Evaluation);
+    v.field("tasks", tasks,
+            "Files of questions that each evaluation of a language model answers, as weft choose does: HellaSwag, ARC, "
+            "PIQA, LAMBADA. Their accuracies are logged, and decide nothing.",
+            Affects::Nothing);
+    v.field("max_questions", max_questions,
+            "Questions that an evaluation takes, from the beginning of each of the tasks; 0 means all.",
+            {Range{.min = 0, .max = 1e12}, Affects::Nothing});
   }
 };
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <unistd.h>
-
 #include "base/config/writer.h"
 #include "base/log.h"
 #include "base/output.h"
@@ -8,6 +6,7 @@
 #include "data/batches/mixture_report.h"
 #include "data/prepare/prepare.h"
 #include "data/tokenizer/tokenizer.h"
+#include "evaluate/multiple_choice.h"
 #include "generate/generations.h"
 #include "job/dataset_checks.h"
 #include "job/initial_model.h"
@@ -15,6 +14,7 @@
 #include "launch/job_options.h"
 #include "parallel/session.h"
 #include "plan/step_plan.h"
+#include "trainer/run/run_directory.h"
 
 namespace weft {
 namespace {
@@ -41,26 +41,12 @@ std::string check_dataset(const JobConfig& job, const JobArguments& arguments, i
   if (const fs::path from = job.train.init_from; !from.empty() && fs::exists(from)) {
     check_tokenizers(Checkpoint::open(initial_checkpoint(from)), train.header(), dataset);
   }
-  check_prompts(job, *train.load_source_tokenizer(), *train.load_target_tokenizer());
+  const auto target = train.load_target_tokenizer();
+  check_prompts(job, *train.load_source_tokenizer(), *target);
+  read_tasks(job, *target);
   const auto plan = make_batch_plan(job.batch, train, static_cast<uint64_t>(job.seed));
   return describe_plan(*plan, layout.dp, job.batch.micro_batch_tokens) +
          describe_sources(source_reports(train, *plan), train.header().kind);
-}
-
-std::string check_run_directory(const JobConfig& job) {
-  fs::path existing = fs::absolute(job.run_directory());
-  while (!fs::exists(existing)) existing = existing.parent_path();
-  // Permissions prove too little (root, read-only mounts, special file systems): create a directory and remove it.
-  const fs::path trial = existing / fmt::format(".weft-validate-{}", ::getpid());
-  std::error_code error;
-  fs::create_directory(trial, error);
-  if (error) {
-    throw DataError(fmt::format("run_dir: cannot create anything in {}: {}", existing.string(), error.message()),
-                    "set run_dir to another directory");
-  }
-  fs::remove(trial, error);
-  return fmt::format("run directory {}: {:.1f} GiB free", job.run_directory().string(),
-                     static_cast<double>(free_bytes(existing)) / (1 << 30));
 }
 
 std::string memory_text(const JobConfig& job, int ranks) {
@@ -75,7 +61,8 @@ std::string memory_text(const JobConfig& job, int ranks) {
 
 ExitCode validate_job(const JobArguments& arguments, int ranks, bool shown) {
   const JobConfig job = load_job(arguments.path, arguments.overrides);
-  const std::string found[] = {check_dataset(job, arguments, ranks), check_run_directory(job), memory_text(job, ranks)};
+  const std::string found[] = {check_dataset(job, arguments, ranks), check_run_directory(job.run_directory()),
+                               memory_text(job, ranks)};
   log_info("{}: no problem found", arguments.path);
   for (const std::string& line : found) log_info("{}", line);
   if (shown) print(to_yaml(job));

@@ -152,6 +152,26 @@ void Reporter::skipped(const RunState& state, const StepOutcome& outcome, Positi
          {"spike", outcome.spike}});
 }
 
+namespace {
+
+// A score is a number beside a signature of the same name: so the report draws it.
+void add_task(Json& line, const TaskReport& task) {
+  const ChoiceReport& answers = task.answers;
+  const auto add = [&](const std::string& figure, double value, const char* what) {
+    line[task.name + figure] = value;
+    line[task.name + figure + "_signature"] = fmt::format("{}, {}", what, counted(answers.questions, "question"));
+  };
+  if (answers.form == QuestionForm::LastWord) {
+    add("_accuracy", answers.accuracy(answers.right_by_sum), "last word, likeliest token by token");
+    add("_perplexity", answers.word_perplexity(), "of last words");
+    return;
+  }
+  add("_accuracy", answers.accuracy(answers.right_by_sum), "likeliest ending");
+  add("_accuracy_per_byte", answers.accuracy(answers.right_by_byte), "likeliest ending per byte");
+}
+
+}  // namespace
+
 void Reporter::evaluated(const RunState& state, const ValidationReport& report, bool better) {
   clear();
   const LossReport& loss = report.loss;
@@ -162,6 +182,7 @@ void Reporter::evaluated(const RunState& state, const ValidationReport& report, 
   log_info("step {}: validation loss {:.4f}, perplexity {:.2f} over {} in {}{}{}", state.step, loss.mean_nll(),
            std::exp(loss.mean_nll()), counted(loss.targets, "token"), format_duration(loss.seconds), translated,
            better ? " (best)" : "");
+  for (const TaskReport& task : report.tasks) log_info("step {}: {}: {}", state.step, task.name, task.answers.format());
   Json line = {{"epoch", state.position.epoch}, {"loss", loss.mean_nll()},      {"smoothed_loss", loss.mean_loss()},
                {"targets", loss.targets},       {"best_loss", state.best_loss}, {"best_step", state.best_step},
                {"seconds", loss.seconds}};
@@ -173,6 +194,7 @@ void Reporter::evaluated(const RunState& state, const ValidationReport& report, 
     line["pairs"] = found->pairs;
     line[metric + "_seconds"] = found->seconds;
   }
+  for (const TaskReport& task : report.tasks) add_task(line, task);
   write("eval", state.step, line);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/run/run_directory.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -43,6 +45,22 @@ std::string name_some(Communicator& world, std::string mine, int count) {
 }
 
 }  // namespace
+
+std::string check_run_directory(const fs::path& path) {
+  fs::path existing = fs::absolute(path);
+  while (!fs::exists(existing)) existing = existing.parent_path();
+  // Permissions prove too little (root, read-only mounts, special file systems): create a directory and remove it.
+  const fs::path trial = existing / fmt::format(".weft-validate-{}", ::getpid());
+  std::error_code error;
+  fs::create_directory(trial, error);
+  if (error) {
+    throw DataError(fmt::format("run_dir: cannot create anything in {}: {}", existing.string(), error.message()),
+                    "set run_dir to another directory");
+  }
+  fs::remove(trial, error);
+  return fmt::format("run directory {}: {:.1f} GiB free", path.string(),
+                     static_cast<double>(free_bytes(existing)) / (1 << 30));
+}
 
 RunDirectory::RunDirectory(fs::path path, Communicator& world)
     : path_(std::move(path)), checkpoints_(checkpoints_folder(path_)), world_(world) {}

@@ -13,6 +13,9 @@
 
 namespace weft {
 
+// DataError if nothing can be created where a run directory is to be, which may not exist yet; returns a line about it.
+std::string check_run_directory(const fs::path& path);
+
 // The directory that a run writes to, with its job, provenance, metrics and checkpoints. All ranks have the paths; rank
 // 0 writes everything but the checkpoints, which all ranks write.
 class RunDirectory {

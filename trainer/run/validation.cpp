@@ -13,7 +13,12 @@
 namespace weft {
 
 Validation::Validation(const JobConfig& job, const TrainingData& data, TrainingSetup& setup)
-    : job_(job), valid_(data.valid), setup_(setup) {
+    : job_(job),
+      valid_(data.valid),
+      setup_(setup),
+      source_tokenizer_(data.source_tokenizer),
+      target_tokenizer_(data.target_tokenizer),
+      tasks_(read_tasks(job, *target_tokenizer_)) {
   if (!job.evaluation.translates()) return;
   translation_ = std::make_unique<TranslationEvaluation>(job, data.valid, data.source_tokenizer, data.target_tokenizer);
 }
@@ -31,8 +36,19 @@ std::optional<ValidationReport> Validation::measure(const std::function<bool()>&
     const bool translates = translation_ && std::isfinite(report.loss.nll);
     if (translates) report.translation = translation_->measure(setup_.model(), give_up);
     if (translates && report.translation->given_up) return {};
+    if (std::isfinite(report.loss.nll) && !answer(give_up, report)) return {};
   } while (settle_algorithms(setup_.context(), setup_.mesh().world()));
   return report;
+}
+
+bool Validation::answer(const std::function<bool()>& give_up, ValidationReport& report) {
+  report.tasks.clear();
+  const TextGenerator generator{setup_.model(), job_, *source_tokenizer_, *target_tokenizer_};
+  for (const QuestionSet& task : tasks_) {
+    report.tasks.push_back({.name = task.name, .answers = answer_questions(generator, task, give_up)});
+    if (report.tasks.back().answers.given_up) return false;
+  }
+  return true;
 }
 
 namespace {

@@ -292,5 +292,51 @@ TEST_F(ByBleu, IsRefusedBeforeTheFirstStepWithoutPairsOrTheirText) {
   EXPECT_EQ(error_of([&] { check_validation_text(job, &version1), check_held_out(job, ""); }), "no error");
 }
 
+// They change nothing that is trained; the figures are those of weft choose for the checkpoint of the same step.
+TEST(Tasks, AreAnsweredAtEachEvaluation) {
+  const Scratch scratch;
+  const SmallRun plain(scratch, "plain");
+  SmallRun asking(scratch, "asking");
+  const std::string choices = R"({"ctx": "the 10", "endings": ["boats", "th"], "label": 0})";
+  const std::string word = R"({"text": "the boats went by"})";
+  asking.job().evaluation.every_steps = asking.job().checkpoint.every_steps = 4;
+  asking.job().evaluation.tasks = {scratch.write("boats.jsonl", choices + "\n" + choices + "\n" + choices + "\n"),
+                                   scratch.write("words.jsonl", word + "\n")};
+  asking.job().evaluation.max_questions = 2;
+  asking.train();
+  plain.train();
+  EXPECT_EQ(read_metrics(asking.directory(), "train").back().at("loss"),
+            read_metrics(plain.directory(), "train").back().at("loss"));
+  const auto lines = read_metrics(asking.directory(), "eval");
+  ASSERT_EQ(lines.size(), 2u);
+  for (const auto& line : lines) {
+    Context context(Device{}, 1);
+    Mesh mesh = Mesh::single();
+    const LoadedModel loaded = load_model(context, mesh, asking.checkpoint(line.at("step")));
+    const ChoiceReport expected =
+        answer_questions(text_generator(loaded), read_tasks(asking.job(), *loaded.target_tokenizer).at(0));
+    EXPECT_EQ(line.at("boats_accuracy"), expected.accuracy(expected.right_by_sum));
+    EXPECT_EQ(line.at("boats_accuracy_per_byte"), expected.accuracy(expected.right_by_byte));
+    EXPECT_THAT(line.at("boats_accuracy_signature").get<std::string>(), HasSubstr("2 questions"));
+    EXPECT_GT(line.at("words_perplexity").get<double>(), 1);
+    EXPECT_TRUE(line.contains("words_accuracy_signature"));
+  }
+}
+
+TEST(Tasks, AreRefusedBeforeTheRun) {
+  const Scratch scratch;
+  SmallRun run(scratch);
+  run.job().evaluation.tasks = {scratch.write("long.jsonl", "{\"text\": \"the boatsboats\"}\n")};
+  EXPECT_THAT(error_of<ConfigError>([&] { run.train(); }), HasSubstr("evaluation.tasks: nothing is evaluated"));
+  run.job().evaluation.every_steps = 4;
+  EXPECT_THAT(error_of<DataError>([&] { run.train(); }), HasSubstr("question 1 of long: an ending has 11 tokens"));
+  const std::string word = "{\"text\": \"the b\"}\n";
+  fs::create_directory(scratch / "other");
+  run.job().evaluation.tasks = {scratch.write("words.jsonl", word), scratch.write("other/words.jsonl", word)};
+  EXPECT_THAT(error_of<DataError>([&] { run.train(); }), HasSubstr("two files are named words"));
+  run.job().evaluation.tasks = {(scratch / "none.jsonl").string()};
+  EXPECT_THAT(error_of<DataError>([&] { run.train(); }), HasSubstr("none.jsonl"));
+}
+
 }  // namespace
 }  // namespace weft
