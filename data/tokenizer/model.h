@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +23,7 @@ class TokenizerModel {
   virtual int64_t vocabulary() const = 0;  // the model's highest id + 1
   virtual bool knows(int32_t id) const = 0;
   virtual std::string_view bytes(int32_t id) const = 0;      // requires a valid `id`
+  virtual std::string written(int32_t id) const = 0;         // the token in other programs' vocabularies; the same
   virtual std::string_view separator() const { return {}; }  // decode puts it between tokens
   // The first known place at or after `from` at which text may be cut without changing its ids, or text.size().
   virtual size_t safe_split(std::string_view text, size_t) const { return text.size(); }

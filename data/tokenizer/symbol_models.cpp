@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "data/tokenizer/bpe/visible.h"
 #include "data/tokenizer/formats/json.h"
 
 namespace weft {
@@ -25,6 +26,8 @@ void BytesModel::encode_append(std::string_view text, size_t, std::vector<int32_
   ids.reserve(ids.size() + text.size());
   for (char c : text) ids.push_back(static_cast<unsigned char>(c));
 }
+
+std::string BytesModel::written(int32_t id) const { return visible_bytes().write(bytes_[id]); }
 
 ListModel::ListModel(Pretokenizer::Rule rule, Symbols symbols, std::optional<int32_t> unk, const std::string& where,
                      WordForms forms)

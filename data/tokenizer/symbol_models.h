@@ -23,6 +23,7 @@ class BytesModel : public TokenizerModel {
   int64_t vocabulary() const override { return 256; }
   bool knows(int32_t id) const override { return bytes_.knows(id); }
   std::string_view bytes(int32_t id) const override { return bytes_[id]; }
+  std::string written(int32_t id) const override;
   void hash_into(Hasher&) const override {}
   void write_json(nlohmann::json&) const override {}
 
@@ -46,6 +47,7 @@ class ListModel : public TokenizerModel {
   int64_t vocabulary() const override { return bytes_.size(); }
   bool knows(int32_t id) const override { return bytes_.knows(id); }
   std::string_view bytes(int32_t id) const override { return bytes_[id]; }
+  std::string written(int32_t id) const override { return std::string(bytes_[id]); }
   std::string_view separator() const override { return splitter_.rule() == Pretokenizer::Rule::Words ? " " : ""; }
   void hash_into(Hasher& hasher) const override;
   void write_json(nlohmann::json& json) const override;

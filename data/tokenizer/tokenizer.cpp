@@ -11,6 +11,7 @@
 #include "data/tokenizer/formats/sentencepiece.h"
 #include "data/tokenizer/special_search.h"
 #include "data/tokenizer/symbol_models.h"
+#include "data/tokenizer/written.h"
 
 namespace weft {
 
@@ -208,6 +209,18 @@ std::string Tokenizer::to_json() const {
   }
   model_->write_json(json);
   return json.dump() + "\n";
+}
+
+std::vector<std::string> written_tokens(const Tokenizer& tokenizer) {
+  const std::string where = "the tokenizer";
+  const TokenizerJson json = parse_json(tokenizer.to_json(), where);
+  const auto model = read_model(json, read_specials(json, where), where);
+  std::vector<std::string> tokens(static_cast<size_t>(tokenizer.vocabulary()));
+  for (int32_t id = 0; id < model->vocabulary(); ++id) {
+    if (model->knows(id)) tokens[static_cast<size_t>(id)] = model->written(id);
+  }
+  for (const SpecialToken& special : tokenizer.specials()) tokens[static_cast<size_t>(special.id)] = special.name;
+  return tokens;
 }
 
 void Tokenizer::save(const fs::path& path) const { write_file_atomically(path, to_json()); }

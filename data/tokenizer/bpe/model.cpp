@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/text/utf8.h"
+#include "data/tokenizer/bpe/characters.h"
+#include "data/tokenizer/bpe/visible.h"
 
 namespace weft {
 
@@ -213,6 +215,13 @@ bool BpeModel::lacks_blank(std::string_view text, size_t offset) const {
   const BlankPrefix prefix = vocabulary_.characters->prefix;
   if (prefix == BlankPrefix::IfMissingAtBegin && offset > 0) return false;
   return prefix == BlankPrefix::Always || blank_at(text.data(), text.data() + text.size()) == 0;
+}
+
+std::string BpeModel::written(int32_t id) const {
+  if (!vocabulary_.characters) return visible_bytes().write(bytes(id));
+  const auto byte = std::ranges::find(vocabulary_.byte_ids, id);
+  if (byte == vocabulary_.byte_ids.end()) return written_piece(bytes(id));
+  return written_byte(static_cast<uint8_t>(byte - vocabulary_.byte_ids.begin()));
 }
 
 size_t BpeModel::own_beginning(std::string_view text) const { return puts_blank() && text.starts_with(' ') ? 1 : 0; }

@@ -31,6 +31,7 @@ class BpeModel : public TokenizerModel {
   int64_t vocabulary() const override { return bytes_.size(); }
   bool knows(int32_t id) const override { return bytes_.knows(id); }
   std::string_view bytes(int32_t id) const override { return bytes_[id]; }
+  std::string written(int32_t id) const override;
   void hash_into(Hasher& hasher) const override;
   void write_json(nlohmann::json& json) const override;
   // Reads the JSON that write_json() writes. DataError beginning with `where`.

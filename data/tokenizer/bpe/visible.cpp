@@ -47,6 +47,11 @@ std::string VisibleBytes::write(std::string_view bytes) const {
   return text;
 }
 
+const VisibleBytes& visible_bytes() {
+  static const VisibleBytes table;
+  return table;
+}
+
 VisibleIds visible_ids(const TokenizerJson& object, const std::string& where) {
   VisibleIds ids;
   ids.reserve(object.size());
@@ -93,7 +98,7 @@ TokenizerParts parts_of(BpeVocabulary vocabulary, const VisibleIds& ids, const s
 
 TokenizerParts parts_of_visible(const VisibleIds& ids, const std::vector<VisibleMerge>& merges, VisibleRule rule,
                                 const std::string& where_ids, const std::string& where_merges) {
-  const VisibleBytes visible;
+  const VisibleBytes& visible = visible_bytes();
   BpeVocabulary vocabulary;
   vocabulary.normal_form = rule.normal_form;
   vocabulary.first_patterns = std::move(rule.first_patterns);

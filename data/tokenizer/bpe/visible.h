@@ -35,6 +35,9 @@ class VisibleBytes {
   std::array<std::string, 256> shown_;
 };
 
+// The table, made once.
+const VisibleBytes& visible_bytes();
+
 using VisibleIds = std::unordered_map<std::string, int32_t>;  // ids by visible text
 struct VisibleMerge {
   std::string left, right;

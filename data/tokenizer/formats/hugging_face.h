@@ -23,6 +23,9 @@ struct HuggingFaceTokenizer {
 };
 HuggingFaceTokenizer read_hugging_face_tokenizer(const fs::path& directory, int64_t vocabulary);
 
+// Whether such files can describe a tokenizer: a BPE by merges, of bytes or of characters.
+bool has_hugging_face_files(const Tokenizer& tokenizer);
+
 // The specials that are put around every text.
 struct TextFrame {
   std::optional<int32_t> before, after;
@@ -30,7 +33,7 @@ struct TextFrame {
 
 // The texts of the files that describe a tokenizer, by name: tokenizer.json and tokenizer_config.json, and vocab.json
 // and merges.txt if it splits as GPT-2 does, which those two imply. `max_length`: the model's positions. DataError
-// if the tokenizer is not a BPE by merges, of bytes or of characters.
+// unless has_hugging_face_files().
 std::map<std::string, std::string> hugging_face_tokenizer_files(const Tokenizer& tokenizer, int64_t max_length,
                                                                 const TextFrame& frame = {});
 

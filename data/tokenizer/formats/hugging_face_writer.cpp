@@ -3,13 +3,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "data/tokenizer/bpe/characters.h"
 #include "data/tokenizer/bpe/model.h"
-#include "data/tokenizer/bpe/visible.h"
 #include "data/tokenizer/formats/hugging_face.h"
 #include "data/tokenizer/formats/json.h"
 #include "data/tokenizer/pretokenizer.h"
 #include "data/tokenizer/pretokenizer_scan.h"
+#include "data/tokenizer/symbol_models.h"
 
 namespace weft {
 namespace {
@@ -27,35 +26,30 @@ struct VisibleBpe {
 };
 
 VisibleBpe visible_bpe(const Tokenizer& tokenizer) {
-  const TokenizerJson json = parse_json(tokenizer.to_json(), "the tokenizer");
-  const VisibleBytes visible;
   VisibleBpe bpe;
   if (tokenizer.kind() == "bytes") {
     bpe.cuts.emplace_back(Pretokenizer::Rule::None);
-    for (int b = 0; b < 256; ++b) bpe.ids.emplace_back(visible.write(std::string(1, static_cast<char>(b))), b);
+    const BytesModel model;
+    for (int32_t b = 0; b < 256; ++b) bpe.ids.emplace_back(model.written(b), b);
     return bpe;
   }
-  if (tokenizer.kind() != "bpe" || json["rule"] != "merges") {
+  if (!has_hugging_face_files(tokenizer)) {
     throw DataError(fmt::format("the tokenizer cannot be represented: it is {}{}", tokenizer.kind(),
                                 tokenizer.kind() == "bpe" ? " by ranks (tiktoken)" : ""),
                     "these files hold BPE by merges: tokenizer.kind bpe, gpt2, huggingface or bytes");
   }
-  const auto model = BpeModel::read_json(json, "the tokenizer");
+  const auto model = BpeModel::read_json(parse_json(tokenizer.to_json(), "the tokenizer"), "the tokenizer");
   bpe.normal_form = model->parts().normal_form;
   for (const std::string& pattern : model->parts().first_patterns) bpe.cuts.emplace_back(pattern);
   bpe.cuts.emplace_back(model->parts().pattern);
   bpe.keeps_whole = model->parts().keeps_whole;
   if (model->parts().characters) bpe.prefix = model->parts().characters->prefix;
-  const auto text = [&](int32_t id) {
-    if (!bpe.prefix) return visible.write(model->bytes(id));
-    const auto byte = std::ranges::find(model->parts().byte_ids, id);
-    if (byte == model->parts().byte_ids.end()) return written_piece(model->bytes(id));
-    return written_byte(static_cast<uint8_t>(byte - model->parts().byte_ids.begin()));
-  };
   for (int32_t id = 0; id < model->vocabulary(); ++id) {
-    if (model->knows(id)) bpe.ids.emplace_back(text(id), id);
+    if (model->knows(id)) bpe.ids.emplace_back(model->written(id), id);
   }
-  for (const BpeMerge& merge : model->parts().merges) bpe.merges.emplace_back(text(merge.left), text(merge.right));
+  for (const BpeMerge& merge : model->parts().merges) {
+    bpe.merges.emplace_back(model->written(merge.left), model->written(merge.right));
+  }
   return bpe;
 }
 
@@ -203,6 +197,11 @@ std::string tokenizer_config(const Tokenizer& tokenizer, int64_t max_length) {
 }
 
 }  // namespace
+
+bool has_hugging_face_files(const Tokenizer& tokenizer) {
+  if (tokenizer.kind() != "bpe") return tokenizer.kind() == "bytes";
+  return parse_json(tokenizer.to_json(), "the tokenizer")["rule"] == "merges";
+}
 
 std::map<std::string, std::string> hugging_face_tokenizer_files(const Tokenizer& tokenizer, int64_t max_length,
                                                                 const TextFrame& frame) {

@@ -66,6 +66,7 @@ class SentencePieceModel : public TokenizerModel {
   int64_t vocabulary() const override { return static_cast<int64_t>(proto_.pieces.size()); }
   bool knows(int32_t id) const override { return texts_.knows(id); }
   std::string_view bytes(int32_t id) const override { return texts_[id]; }
+  std::string written(int32_t id) const override { return proto_.pieces[static_cast<size_t>(id)].text; }
   size_t own_beginning(std::string_view text) const override {
     const size_t blanks = std::min(text.find_first_not_of(' '), text.size());
     if (proto_.remove_extra_whitespaces) return blanks;
