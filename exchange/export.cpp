@@ -36,12 +36,36 @@ void check_adapters(const JobConfig& job, const std::string& where, bool adapter
   }
 }
 
-ModelToExport model_of(const Checkpoint& checkpoint, std::optional<StoredType> dtype, bool adapter) {
+std::vector<float> read_whole(const Checkpoint& checkpoint, const std::string& name, const Shape& shape) {
+  Context context;
+  const Tensor whole = checkpoint.read_whole(context, name, shape);
+  std::vector<float> values(static_cast<size_t>(shape.elements()));
+  download(context, whole, std::span<float>(values));
+  return values;
+}
+
+void write_weights(const Checkpoint& checkpoint, const std::vector<ExportedTensor>& tensors, StoredType dtype,
+                   const fs::path& path, const Json& origin) {
+  std::vector<TensorToStore> to_store;
+  for (const ExportedTensor& t : tensors) to_store.push_back({t.place.name, dtype, t.place.shape});
+  const CheckpointManifest& manifest = checkpoint.manifest();
+  SafetensorsWriter writer(path, to_store,
+                           {{"format", "pt"},
+                            {"weft_step", fmt::format("{}", manifest.step)},
+                            {"weft_provenance", manifest.provenance.dump()},
+                            {"weft_exported", origin.dump()}});
+  ExportedValues values(checkpoint);
+  for (const ExportedTensor& t : tensors) writer.write(values.of(t));
+  writer.finish();
+}
+
+}  // namespace
+
+ModelToExport model_of(const Checkpoint& checkpoint, std::optional<StoredType> dtype) {
   const CheckpointManifest& manifest = checkpoint.manifest();
   CheckpointTokenizers tokenizers = checkpoint.tokenizers();
   const std::string where = checkpoint.path().string();
   JobConfig job = parse_stored_job(manifest.job, where);
-  check_adapters(job, where, adapter);
   return {.where = where,
           .job = std::move(job),
           .source_tokenizer = std::move(tokenizers.source),
@@ -49,7 +73,6 @@ ModelToExport model_of(const Checkpoint& checkpoint, std::optional<StoredType> d
           .dtype = dtype.value_or(kept_dtype(manifest.provenance))};
 }
 
-// Checks that every tensor of the checkpoint has a place in the export, and every exported tensor a source.
 void check_complete(const Checkpoint& checkpoint, const ExportPlan& plan) {
   std::map<std::string, Shape> stored;
   for (const auto& [name, shape] : checkpoint.tensors()) stored.emplace(name, shape);
@@ -65,42 +88,21 @@ void check_complete(const Checkpoint& checkpoint, const ExportPlan& plan) {
   }
 }
 
-std::vector<float> read_whole(const Checkpoint& checkpoint, const std::string& name, const Shape& shape) {
-  Context context;
-  const Tensor whole = checkpoint.read_whole(context, name, shape);
-  std::vector<float> values(static_cast<size_t>(shape.elements()));
-  download(context, whole, std::span<float>(values));
-  return values;
+ExportedValues::ExportedValues(const Checkpoint& checkpoint) : checkpoint_(checkpoint) {
+  for (const auto& [name, shape] : checkpoint.tensors()) stored_.insert(name);
 }
 
-void write_weights(const Checkpoint& checkpoint, const std::vector<ExportedTensor>& tensors, StoredType dtype,
-                   const fs::path& path, const Json& origin) {
-  std::set<std::string> stored;
-  for (const auto& [name, shape] : checkpoint.tensors()) stored.insert(name);
-  std::vector<TensorToStore> to_store;
-  for (const ExportedTensor& t : tensors) to_store.push_back({t.place.name, dtype, t.place.shape});
-  const CheckpointManifest& manifest = checkpoint.manifest();
-  SafetensorsWriter writer(path, to_store,
-                           {{"format", "pt"},
-                            {"weft_step", fmt::format("{}", manifest.step)},
-                            {"weft_provenance", manifest.provenance.dump()},
-                            {"weft_exported", origin.dump()}});
-  std::string held;  // whose values `ours` has: a parameter that becomes several tensors is read once
-  std::vector<float> ours;
-  for (const ExportedTensor& t : tensors) {
-    if (stored.contains(t.ours) && held != t.ours) {
-      ours = {};
-      ours = read_whole(checkpoint, t.ours, t.shape);
-      held = t.ours;
-    }
-    std::vector<float> theirs(static_cast<size_t>(t.place.shape.elements()));
-    if (stored.contains(t.ours)) to_stored(t.place, ours, theirs);
-    writer.write(theirs);
+std::vector<float> ExportedValues::of(const ExportedTensor& tensor) {
+  const bool is_stored = stored_.contains(tensor.ours);
+  if (is_stored && held_ != tensor.ours) {
+    ours_ = {};
+    ours_ = read_whole(checkpoint_, tensor.ours, tensor.shape);
+    held_ = tensor.ours;
   }
-  writer.finish();
+  std::vector<float> theirs(static_cast<size_t>(tensor.place.shape.elements()));
+  if (is_stored) to_stored(tensor.place, ours_, theirs);
+  return theirs;
 }
-
-}  // namespace
 
 void add_parameter(ExportPlan& plan, const std::string& name, const Shape& shape, std::vector<StoredPlace> places) {
   require<InternalError>(!places.empty(), "{} has no {}", plan.architecture, name);
@@ -114,7 +116,8 @@ ExportReport export_model(const fs::path& path, const fs::path& out, std::option
                           const Json& origin, bool adapter) {
   require_absent(out);
   const Checkpoint checkpoint = Checkpoint::open(path);
-  const ModelToExport model = model_of(checkpoint, dtype, adapter);
+  const ModelToExport model = model_of(checkpoint, dtype);
+  check_adapters(model.job, model.where, adapter);
   const bool translates = model.job.model.encoder_layers > 0;
   const auto reason = translates ? why_not_marian(model) : std::nullopt;
   const ExportPlan plan = adapter       ? plan_adapter(model)

@@ -3,9 +3,11 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "checkpoint/reader.h"
 #include "checkpoint/safetensors/safetensors.h"
 #include "data/tokenizer/tokenizer.h"
 #include "exchange/stored_place.h"
@@ -40,8 +42,31 @@ struct ExportPlan {
 // Adds the places of a parameter, of which biases may be absent. InternalError if there are none.
 void add_parameter(ExportPlan& plan, const std::string& name, const Shape& shape, std::vector<StoredPlace> places);
 
+// What a checkpoint says of its model. `dtype`: nullopt: BF16 if it was imported in BF16 and not trained since, else
+// F32.
+ModelToExport model_of(const Checkpoint& checkpoint, std::optional<StoredType> dtype);
+// DataError unless every tensor of the checkpoint has a place in the export, and every exported tensor a source.
+void check_complete(const Checkpoint& checkpoint, const ExportPlan& plan);
+
+// The values of exported tensors, read from a checkpoint one after another. A parameter that becomes several tensors is
+// read once if these follow each other; no other one is held.
+class ExportedValues {
+ public:
+  explicit ExportedValues(const Checkpoint& checkpoint);
+  std::vector<float> of(const ExportedTensor& tensor);
+
+ private:
+  const Checkpoint& checkpoint_;
+  std::set<std::string> stored_;
+  std::string held_;  // whose values `ours_` has
+  std::vector<float> ours_;
+};
+
 ExportPlan plan_decoder(const ModelToExport& model);
 ExportPlan plan_adapter(const ModelToExport& model);
+// The tokens that weft's searches never generate, ascending: bos, pad and unk, unless one of them is eos.
+std::vector<int32_t> never_generated(const Tokenizer& tokenizer);
+
 ExportPlan plan_marian(const ModelToExport& model);
 ExportPlan plan_own_layout(const ModelToExport& model);
 // "model.norm_placement: it has post, not pre": why a translation model is not a MarianMT; nullopt if it is one.

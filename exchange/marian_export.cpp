@@ -104,12 +104,8 @@ std::string config_json(const ModelToExport& model, const SideSpecials& target, 
 // MarianMT's search must generate no special token except the end token, as in weft.
 std::string generation_json(const ModelToExport& model, const SideSpecials& target, int32_t pad) {
   nlohmann::ordered_json never = nlohmann::ordered_json::array();
-  std::set<int32_t> suppressed;
-  for (const SpecialRole role : {SpecialRole::Bos, SpecialRole::Pad, SpecialRole::Unk}) {
-    const auto id = model.target_tokenizer->special(role);
-    if (id && id != target.eos) suppressed.insert(*id);
-  }
-  for (const int32_t id : suppressed) never.push_back(nlohmann::ordered_json::array({id}));
+  for (const int32_t id : never_generated(*model.target_tokenizer))
+    never.push_back(nlohmann::ordered_json::array({id}));
   nlohmann::ordered_json json = {{"decoder_start_token_id", *target.bos},
                                  {"bos_token_id", *target.bos},
                                  {"eos_token_id", *target.eos},
@@ -152,6 +148,15 @@ TransformerConfig nearest_marian(const TransformerConfig& m) {
 }
 
 }  // namespace
+
+std::vector<int32_t> never_generated(const Tokenizer& tokenizer) {
+  std::set<int32_t> never;
+  for (const SpecialRole role : {SpecialRole::Bos, SpecialRole::Pad, SpecialRole::Unk}) {
+    const auto id = tokenizer.special(role);
+    if (id && id != tokenizer.special(SpecialRole::Eos)) never.insert(*id);
+  }
+  return {never.begin(), never.end()};
+}
 
 std::optional<std::string> why_not_marian(const ModelToExport& model) {
   const TransformerConfig& here = model.job.model;

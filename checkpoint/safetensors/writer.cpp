@@ -29,6 +29,22 @@ std::string header_text(const std::vector<TensorToStore>& tensors, const std::ma
 
 }  // namespace
 
+uint64_t write_values(File& file, uint64_t at, StoredType type, std::span<const float> values) {
+  if (type == StoredType::F32) {
+    file.write_at(at, values.data(), values.size_bytes());
+    return at + values.size_bytes();
+  }
+  std::vector<uint16_t> piece;
+  for (size_t begin = 0; begin < values.size(); begin += piece.size()) {
+    piece.resize(std::min<size_t>(values.size() - begin, 1 << 20));
+    std::ranges::transform(values.subspan(begin, piece.size()), piece.begin(),
+                           [](float value) { return BFloat16(value).bits; });
+    file.write_at(at, piece.data(), piece.size() * sizeof(uint16_t));
+    at += piece.size() * sizeof(uint16_t);
+  }
+  return at;
+}
+
 SafetensorsWriter::SafetensorsWriter(fs::path path, std::vector<TensorToStore> tensors,
                                      const std::map<std::string, std::string>& metadata)
     : path_(std::move(path)), tensors_(std::move(tensors)), file_(path_) {
@@ -44,19 +60,7 @@ void SafetensorsWriter::write(std::span<const float> values) {
   const TensorToStore& tensor = tensors_[next_++];
   require<InternalError>(static_cast<int64_t>(values.size()) == tensor.shape.elements(), "{}: {} values for {}{}",
                          path_.string(), values.size(), tensor.name, tensor.shape);
-  if (tensor.type == StoredType::F32) {
-    file_.file().write_at(at_, values.data(), values.size_bytes());
-    at_ += values.size_bytes();
-    return;
-  }
-  std::vector<uint16_t> piece;
-  for (size_t begin = 0; begin < values.size(); begin += piece.size()) {
-    piece.resize(std::min<size_t>(values.size() - begin, 1 << 20));
-    std::ranges::transform(values.subspan(begin, piece.size()), piece.begin(),
-                           [](float value) { return BFloat16(value).bits; });
-    file_.file().write_at(at_, piece.data(), piece.size() * sizeof(uint16_t));
-    at_ += piece.size() * sizeof(uint16_t);
-  }
+  at_ = write_values(file_.file(), at_, tensor.type, values);
 }
 
 void SafetensorsWriter::finish() {

@@ -12,6 +12,9 @@ struct TensorToStore {
   Shape shape;
 };
 
+// Writes values at a place of a file as F32 or BF16, rounded to nearest even; returns the place behind them.
+uint64_t write_values(File& file, uint64_t at, StoredType type, std::span<const float> values);
+
 // Writes a safetensors file, its tensors one after the other in the given order. It has no name until finish();
 // without finish() it is deleted.
 class SafetensorsWriter {
