@@ -4,6 +4,9 @@
 #include <H5public.h>
 #include <fmt/core.h>
 
+#include <nlohmann/json.hpp>
+
+#include "base/log.h"
 #include "base/mpi.h"
 #include "data/text/byte_stream.h"
 #include "data/tokenizer/config.h"
@@ -43,6 +46,10 @@ std::string cuda_text() {
 }
 
 }  // namespace
+
+nlohmann::ordered_json program_origin() {
+  return {{"version", weft_version()}, {"revision", git_revision()}, {"host", host_name()}};
+}
 
 std::vector<InfoRow> build_rows() {
   return {

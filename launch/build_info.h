@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,5 +23,7 @@ std::string format_rows(const std::vector<InfoRow>& rows);
 const char* weft_version();  // "0.2.0"
 // "weft 0.2.0" and build_rows(), which `weft --version` prints.
 std::string version_text();
+// What made a file: the version, the git revision and the host.
+nlohmann::ordered_json program_origin();
 
 }  // namespace weft

@@ -78,7 +78,7 @@ void add_commands(CLI::App& app, Action& action) {
       {"scores",
        {add_evaluate_command, add_score_command, add_rescore_command, add_choose_command, add_likelihood_command}},
       {"looking at runs and models", {add_report_command, add_watch_command, add_attention_command}},
-      {"exchange with other programs", {add_import_command, add_export_command}},
+      {"exchange with other programs", {add_import_command, add_export_command, add_export_ct2_command}},
       {"the machine", {add_doctor_command, add_bench_command, add_bench_decode_command}},
       {"the shell and the manual", {add_completion_command, add_manual_command}},
   };

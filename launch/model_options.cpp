@@ -47,6 +47,17 @@ void add_best_option(Command& command, bool& best) {
   command.add_flag("--best", best, "With a run directory: the checkpoint of the best evaluation");
 }
 
+void StoredTypeArgument::add_to(Command& command) {
+  command.add_option("--dtype", name, "Type of the weights (default: f32, or bf16 if they were imported as bf16)")
+      .type_name("FORMAT")
+      .one_of({"f32", "bf16"});
+}
+
+std::optional<StoredType> StoredTypeArgument::type() const {
+  if (name.empty()) return std::nullopt;
+  return name == "bf16" ? StoredType::BF16 : StoredType::F32;
+}
+
 void require_task(const LoadedModel& loaded, Task task, const std::string& hint) {
   if (loaded.job.task == task) return;
   throw ConfigError(fmt::format("{} holds a {} model", loaded.path.string(), enum_name(loaded.job.task)), hint);

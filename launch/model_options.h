@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 
+#include "checkpoint/safetensors/safetensors.h"
 #include "job/loaded_model.h"
 #include "launch/command_line/command.h"
 #include "parallel/mesh_layout.h"
@@ -35,6 +37,14 @@ struct ModelArguments {
 
 // --best: of a run directory, the checkpoint of the best evaluation instead of the latest.
 void add_best_option(Command& command, bool& best);
+
+// --dtype of a command that writes weights for other programs.
+struct StoredTypeArgument {
+  std::string name;
+
+  void add_to(Command& command);
+  std::optional<StoredType> type() const;  // nullopt: as the weights were imported
+};
 
 // Throws ConfigError with `hint` unless the model was trained for this task.
 void require_task(const LoadedModel& loaded, Task task, const std::string& hint);

@@ -11,16 +11,8 @@
 #include "launch/build_info.h"
 #include "launch/commands.h"
 #include "launch/model_options.h"
-#include "launch/revision.h"
 
 namespace weft {
-namespace {
-
-nlohmann::ordered_json origin() {
-  return {{"version", weft_version()}, {"revision", git_revision()}, {"host", host_name()}};
-}
-
-}  // namespace
 
 void add_import_command(Command& app, Action& action) {
   Command command = app.add_command(
@@ -46,9 +38,9 @@ void add_import_command(Command& app, Action& action) {
             "OUT a model");
       }
       if (base->empty()) {
-        import_hugging_face(*directory, *out, origin());
+        import_hugging_face(*directory, *out, program_origin());
       } else {
-        import_adapters(*directory, resolve_checkpoint(*base, false), *out, origin());
+        import_adapters(*directory, resolve_checkpoint(*base, false), *out, program_origin());
       }
       log_info("{}: the checkpoint of {}", *out, *directory);
       return ExitCode::Done;
@@ -64,23 +56,19 @@ void add_export_command(Command& app, Action& action) {
       "  weft export-hf runs/NAME --best exported\n"
       "  python -c \"from transformers import pipeline; print(pipeline('text-generation', 'exported')('In a hole'))\"");
   auto checkpoint = std::make_shared<std::string>(), out = std::make_shared<std::string>();
-  auto dtype = std::make_shared<std::string>();
+  auto dtype = std::make_shared<StoredTypeArgument>();
   auto best = std::make_shared<bool>(false), adapter = std::make_shared<bool>(false);
   command.add_option("checkpoint", *checkpoint, "Checkpoint, or run directory (its latest checkpoint)")
       .required()
       .type_name("DIR");
   command.add_option("out", *out, "The directory to write; it must not exist").required().type_name("DIR");
-  command.add_option("--dtype", *dtype, "Type of the weights (default: f32, or bf16 if they were imported as bf16)")
-      .type_name("FORMAT")
-      .one_of({"f32", "bf16"});
+  dtype->add_to(command);
   add_best_option(command, *best);
   command.add_flag("--adapter", *adapter, "Only the adapters of a run with lora, in the format of peft");
   command.on_parsed([=, &action] {
     action = [=] {
-      std::optional<StoredType> stored;
-      if (!dtype->empty()) stored = *dtype == "bf16" ? StoredType::BF16 : StoredType::F32;
       const fs::path path = resolve_checkpoint(*checkpoint, *best);
-      const ExportReport report = export_model(path, *out, stored, origin(), *adapter);
+      const ExportReport report = export_model(path, *out, dtype->type(), program_origin(), *adapter);
       log_info("{}: the {} of {}", *out, report.architecture, path.string());
       if (!report.why_not_other.empty()) {
         log_warning("written in weft's own layout, since MarianMT does not support {}", report.why_not_other);
