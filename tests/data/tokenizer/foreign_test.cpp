@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "data/tokenizer/formats/hugging_face.h"
 #include "data/tokenizer/formats/sentencepiece_proto.h"
+#include "data/tokenizer/written.h"
 #include "tests/data/tokenizer/fixture/make_tokenizer.h"
 #include "tests/support/error_of.h"
 #include "tests/support/scratch.h"
@@ -57,6 +58,13 @@ TEST_P(HuggingFaceFile, GivesTheSameIds) {
     EXPECT_EQ(copy->encode(text, {.recognise_specials = true}), ids) << text;
     EXPECT_EQ(tokenizer->decode(ids, {.show_specials = true}), golden()["decoded"][GetParam()][i].get<std::string>());
   }
+}
+
+TEST_P(HuggingFaceFile, WritesItsTokensAsTheFileDoes) {
+  const Json file = Json::parse(read_file(foreign(GetParam() + ".json")));
+  const auto tokens = written_tokens(*load_hugging_face(foreign(GetParam() + ".json")));
+  for (const auto& [token, id] : file["model"]["vocab"].items()) EXPECT_EQ(tokens.at(id), token);
+  for (const Json& added : file["added_tokens"]) EXPECT_EQ(tokens.at(added["id"]), added["content"]);
 }
 
 // tokenizers gives a special that the vocabulary lacks the next free id, and not the one that added_tokens states.
@@ -238,6 +246,14 @@ TEST_P(SentencePieceFile, GivesTheSameIdsAndTexts) {
     if (std::ranges::count(ids, *unk) > 0) continue;  // unk is shown by its name, not as U+2047
     EXPECT_EQ(tokenizer->decode(ids), golden()["decoded"][GetParam()][i].get<std::string>()) << text;
   }
+}
+
+TEST_P(SentencePieceFile, WritesTokensAsPieces) {
+  const fs::path path = foreign(GetParam() + ".model");
+  const auto tokens = written_tokens(*load_sentencepiece(path));
+  const auto pieces = read_sentencepiece_proto(read_file(path), "the model").pieces;
+  ASSERT_EQ(tokens.size(), pieces.size());
+  for (size_t id = 0; id < pieces.size(); ++id) EXPECT_EQ(tokens[id], pieces[id].text);
 }
 
 TEST_P(SentencePieceFile, HasTheModelsRoles) {
