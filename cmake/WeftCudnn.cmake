@@ -10,17 +10,6 @@ weft_optional(WEFT_CUDNN "Build for cuDNN's attention")
 set(WEFT_CUDNN_FRONTEND "" CACHE PATH "Folder of cudnn_frontend.h; empty means look for it")
 set(WEFT_CUDNN_FOUND FALSE)
 
-# Where Python looks for packages.
-function(weft_python_folders result)
-  find_program(python3 python3 NO_CACHE)
-  set(folders "")
-  if(python3)
-    execute_process(COMMAND ${python3} -c "import sys; print(';'.join(filter(None, sys.path)), end='')"
-      OUTPUT_VARIABLE folders ERROR_QUIET)
-  endif()
-  set(${result} ${folders} PARENT_SCOPE)
-endfunction()
-
 # What #defines of a header state, joined by dots.
 function(weft_stated_version result header)
   file(READ ${header} text)

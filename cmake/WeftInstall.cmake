@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` and cpack take: the program, its jobs with the sample corpus, the batch scripts, the pages, and
+# What `cmake --install` and cpack take: the program and its module for Parquet, its jobs with the sample corpus, the batch scripts, the pages, and
 # what the program wrote about itself (launch/CMakeLists.txt): the manual page and the completions.
 # docs/installation.md shows the commands.
 
 set(share ${CMAKE_BINARY_DIR}/share)
 
-# A library outside the system's folders (NAME_ROOT) is found by the installed program too.
-set_target_properties(weft PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+# A library outside the system's folders (NAME_ROOT) is found by the installed program too, and so are its modules, wherever
+# both are moved together.
+set(modules ${CMAKE_INSTALL_LIBDIR}/weft)
+file(RELATIVE_PATH modules_from_weft ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR}/weft)
+set_target_properties(weft PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON INSTALL_RPATH "$ORIGIN/${modules_from_weft}")
 install(TARGETS weft RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(WEFT_PARQUET_FOUND)
+  install(TARGETS weft_parquet LIBRARY DESTINATION ${modules})
+endif()
 install(DIRECTORY configs DESTINATION ${CMAKE_INSTALL_DATADIR}/weft FILES_MATCHING PATTERN "*.yaml" PATTERN "*.gz")
 install(PROGRAMS launch/follow_metrics.py DESTINATION ${CMAKE_INSTALL_DATADIR}/weft/launch)
 install(FILES python/weft.py python/weft_lm_eval.py DESTINATION ${CMAKE_INSTALL_DATADIR}/weft/python)
@@ -32,7 +38,8 @@ function(weft_package_of result file)
   endif()
 endfunction()
 
-# The package for Debian: dpkg-shlibdeps finds the libraries that the program is linked to; mpirun is a program.
+# The package for Debian: dpkg-shlibdeps finds the libraries that the program is linked to; mpirun is a program. It needs to
+# see Arrow too, which no package of Debian may have brought: then the package does not depend on it.
 find_program(dpkg_shlibdeps dpkg-shlibdeps)
 set(CPACK_GENERATOR TGZ)
 if(dpkg_shlibdeps)
@@ -40,6 +47,9 @@ if(dpkg_shlibdeps)
 endif()
 weft_package_of(CPACK_DEBIAN_PACKAGE_DEPENDS "${MPIEXEC_EXECUTABLE}")
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+if(WEFT_PARQUET_FOUND)
+  get_filename_component(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${parquet_library} DIRECTORY)
+endif()
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_PACKAGE_CONTACT "the weft authors")

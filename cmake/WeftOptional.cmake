@@ -18,3 +18,14 @@ function(weft_without name without reason hint)
   endif()
   message(STATUS "weft: ${without} (${reason})")
 endfunction()
+
+# Where Python looks for packages.
+function(weft_python_folders result)
+  find_program(python3 python3 NO_CACHE)
+  set(folders "")
+  if(python3)
+    execute_process(COMMAND ${python3} -c "import sys; print(';'.join(filter(None, sys.path)), end='')"
+      OUTPUT_VARIABLE folders ERROR_QUIET)
+  endif()
+  set(${result} ${folders} PARENT_SCOPE)
+endfunction()

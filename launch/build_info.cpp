@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/mpi.h"
+#include "data/parquet/parquet_file.h"
 #include "data/text/byte_stream.h"
 #include "data/tokenizer/config.h"
 #include "kernels/context.h"
@@ -61,6 +62,7 @@ std::vector<InfoRow> build_rows() {
       {"NCCL", describe_nccl()},
       {"SentencePiece", has_sentencepiece() ? "yes" : "built without it: tokenizer.kind sentencepiece is refused"},
       {"zstd", has_zstd() ? "yes" : "built without it: zstd-compressed text is refused"},
+      {"Parquet", describe_parquet()},
       {"OpenMP", WEFT_HAS_OPENMP ? "yes" : "built without it (one thread per rank outside matrix products)"},
       {"processor level", fmt::format("{} ({})", enum_name(processor_level()), cpu_code_text())},
       {"matrix products", matmul_library()},

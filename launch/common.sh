@@ -54,6 +54,25 @@ install_cudnn_frontend() {
   echo "They cannot be had (no network, or no pip): weft is built without cuDNN."
 }
 
+# install_arrow FOLDER: unpacks Arrow's C++ library there, by which weft reads Parquet. It comes as a Python wheel, of which
+# the headers and two libraries are kept. If it cannot be had, weft is built without Parquet, which nothing requires.
+install_arrow() {
+  local folder=$1 version=26.0.1 sum=39cb0f2418282c24bea6ceda77b03e5a8f0a5766b63a8bf194d4e2a2c423548c
+  local wheel=pyarrow-$version-cp311-cp311-manylinux_2_28_x86_64.whl
+  [[ -d $folder/pyarrow-$version.dist-info ]] && return 0
+  say "Arrow $version, into $folder"
+  rm -rf "$folder"
+  if python3 -m pip download --quiet --no-deps --only-binary=:all: --python-version 3.11 --platform manylinux_2_28_x86_64 \
+    --dest "$folder" "pyarrow==$version" && [[ $(sha256sum <"$folder/$wheel") == "$sum  -" ]] &&
+    (cd "$folder" && cmake -E tar xf "$wheel" pyarrow/include "pyarrow/libarrow.so.*" "pyarrow/libparquet.so.*" \
+      "pyarrow-$version.dist-info"); then
+    rm "$folder/$wheel"
+    return
+  fi
+  rm -rf "$folder"
+  echo "It cannot be had (no network, no pip, or another file): weft is built without Parquet."
+}
+
 # The number of compiler processes: one per processor, but not more than memory can hold (1.5 GB each).
 build_jobs() {
   local processors memory

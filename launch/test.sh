@@ -53,6 +53,7 @@ run_tests() {
 install_missing_packages launch/packages.txt
 ((EUID != 0)) || install_missing_packages tests/packages.txt # most of what needs them needs root too
 install_cudnn_frontend build/wheels
+install_arrow build/arrow
 if ((EUID == 0)); then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi

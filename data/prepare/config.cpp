@@ -80,12 +80,12 @@ void DataConfig::check() const {
                        enum_name(format));
   require<ConfigError>(separated == !separator.empty(), "data: `separator` is {}, but document_delimiter is {}",
                        separator.empty() ? "not set" : "set", enum_name(document_delimiter));
-  const bool has_field = format == TextFormat::Jsonl || format == TextFormat::Csv;
+  const bool has_field = format == TextFormat::Jsonl || format == TextFormat::Csv || format == TextFormat::Parquet;
   require<ConfigError>(!has_field || !json_field.empty(), "data: `json_field` is empty");
   require<ConfigError>(!document_mask || !is_pairs(),
                        "data: document_mask is for streams of documents; format {} has none, set it to false",
                        enum_name(format));
-  require<ConfigError>(format != TextFormat::PromptAnswer || (!prompt_field.empty() && !answer_field.empty()),
+  require<ConfigError>(kind() != DatasetKind::Answers || (!prompt_field.empty() && !answer_field.empty()),
                        "data: `prompt_field` or `answer_field` is empty");
   if (format == TextFormat::Messages) {
     require<ConfigError>(!messages_field.empty(), "data: `messages_field` is empty");
@@ -107,6 +107,8 @@ void DataConfig::check() const {
   require<ConfigError>(max_bad_fraction >= 0 && max_bad_fraction <= 1, "data: max_bad_fraction {} is not in [0, 1]",
                        max_bad_fraction);
   require<ConfigError>(skip_lines >= 0, "data: skip_lines {} is negative", skip_lines);
+  require<ConfigError>(skip_lines == 0 || !is_parquet(), "data: skip_lines is {}, but format {} has no lines",
+                       skip_lines, enum_name(format));
   require<ConfigError>(target_tokenizer_file.empty() || (is_translation() && !tokenizer_file.empty()),
                        "data: `target_tokenizer_file` needs `tokenizer_file` for the source, and format {}",
                        formats_of({DatasetKind::Pairs}));

@@ -17,25 +17,28 @@
 namespace weft {
 
 enum class TextFormat {
-  Text,          // plain text, cut into documents by DocumentDelimiter
-  Jsonl,         // one JSON object a line, of which one field is a document
-  Csv,           // records of comma-separated fields, quoted or not; one column is a document
-  Parallel,      // pairs of files: line n of one translates line n of the other
-  Tsv,           // two columns of tab-separated lines
-  PromptAnswer,  // one JSON object a line, of which two fields are a prompt and its answer
-  Messages,      // one JSON object a line, of which a field is a list of messages
+  Text,                 // plain text, cut into documents by DocumentDelimiter
+  Jsonl,                // one JSON object a line, of which one field is a document
+  Csv,                  // records of comma-separated fields, quoted or not; one column is a document
+  Parquet,              // rows of a table; one column is a document
+  Parallel,             // pairs of files: line n of one translates line n of the other
+  Tsv,                  // two columns of tab-separated lines
+  PromptAnswer,         // one JSON object a line, of which two fields are a prompt and its answer
+  ParquetPromptAnswer,  // rows of a table, of which two columns are a prompt and its answer
+  Messages,             // one JSON object a line, of which a field is a list of messages
 };
 template <>
 struct EnumNames<TextFormat> {
-  static constexpr auto kNames =
-      enum_names<TextFormat>("text", "jsonl", "csv", "parallel", "tsv", "prompt_answer", "messages");
+  static constexpr auto kNames = enum_names<TextFormat>("text", "jsonl", "csv", "parquet", "parallel", "tsv",
+                                                        "prompt_answer", "parquet_prompt_answer", "messages");
 };
 
 // The kind of dataset that the records of a format become.
 inline constexpr EnumTable<TextFormat, DatasetKind> kKindOfFormat = {
-    {TextFormat::Text, DatasetKind::Stream},    {TextFormat::Jsonl, DatasetKind::Stream},
-    {TextFormat::Csv, DatasetKind::Stream},     {TextFormat::Parallel, DatasetKind::Pairs},
-    {TextFormat::Tsv, DatasetKind::Pairs},      {TextFormat::PromptAnswer, DatasetKind::Answers},
+    {TextFormat::Text, DatasetKind::Stream},          {TextFormat::Jsonl, DatasetKind::Stream},
+    {TextFormat::Csv, DatasetKind::Stream},           {TextFormat::Parquet, DatasetKind::Stream},
+    {TextFormat::Parallel, DatasetKind::Pairs},       {TextFormat::Tsv, DatasetKind::Pairs},
+    {TextFormat::PromptAnswer, DatasetKind::Answers}, {TextFormat::ParquetPromptAnswer, DatasetKind::Answers},
     {TextFormat::Messages, DatasetKind::Chats},
 };
 // The names of the formats that become one of these kinds, for messages: "text, jsonl or prompt_answer".
@@ -166,10 +169,11 @@ struct DataConfig {
     v.field(
         "format", format,
         "text: plain text for a language model. jsonl: text in a field of JSON lines. csv: text in a column of CSV "
-        "files, whose first record names the columns. parallel: translation from two files. tsv: translation from "
-        "two tab-separated columns. prompt_answer: JSON lines with a prompt and an answer each, for a language "
-        "model that learns the answers alone. messages: JSON lines with a conversation each, of which it learns what "
-        "the assistant says.",
+        "files, whose first record names the columns. parquet: text in a column of Parquet files. parallel: "
+        "translation from two files. tsv: translation from two tab-separated columns. prompt_answer: JSON lines with "
+        "a prompt and an answer each, for a language model that learns the answers alone; parquet_prompt_answer: from "
+        "two columns of Parquet files. messages: JSON lines with a conversation each, of which it learns what the "
+        "assistant says.",
         kPrepared);
     v.field("train", train, "Text to train on; with a split rule other than files, all text.", kPrepared);
     v.field("valid", valid, "Text to validate on (split: files).", kPrepared);
@@ -178,12 +182,15 @@ struct DataConfig {
             "What separates documents (format text): blank_line, file (each file is one), line, or separator.",
             kPrepared);
     v.field("separator", separator, "The string between documents (document_delimiter: separator).", kPrepared);
-    v.field("json_field", json_field, "The field (format jsonl) or column (format csv) that holds the text.",
+    v.field("json_field", json_field, "The field (format jsonl) or column (formats csv, parquet) that holds the text.",
             kPrepared);
-    v.field("prompt_field", prompt_field, "The field that holds the prompt (format prompt_answer).", kPrepared);
-    v.field("answer_field", answer_field,
-            "The field that holds the answer, whose text follows the prompt's at once (format prompt_answer).",
-            kPrepared);
+    v.field("prompt_field", prompt_field,
+            "The field or column that holds the prompt (formats prompt_answer, parquet_prompt_answer).", kPrepared);
+    v.field(
+        "answer_field", answer_field,
+        "The field or column that holds the answer, whose text follows the prompt's at once (formats prompt_answer, "
+        "parquet_prompt_answer).",
+        kPrepared);
     v.field("messages_field", messages_field, "The field that holds the list of messages (format messages).",
             kPrepared);
     v.field("chat", chat, "How conversations become text (format messages, weft chat).", kPrepared);
@@ -191,13 +198,14 @@ struct DataConfig {
             {Range{.min = 1}, kPrepared});
     v.field("target_column", target_column, "Column of the target language, from 1 (format tsv).",
             {Range{.min = 1}, kPrepared});
-    v.field("skip_lines", skip_lines,
-            "Lines to skip at the beginning of each file, such as a header (format csv: before its header).",
-            {Range{.min = 0}, kPrepared});
+    v.field(
+        "skip_lines", skip_lines,
+        "Lines to skip at the beginning of each file, such as a header (format csv: before its header; not Parquet).",
+        {Range{.min = 0}, kPrepared});
     v.field(
         "bad_records", bad_records,
-        "What happens at a bad record (not JSON, a column or field that is missing, a stray quote, a NUL byte, invalid "
-        "UTF-8 if the tokenizer needs it): stop, or skip and count it.",
+        "What happens at a bad record (not JSON, a column or field that is missing or null, a stray quote, a NUL byte, "
+        "invalid UTF-8 if the tokenizer needs it): stop, or skip and count it.",
         kPrepared);
     v.field("max_bad_fraction", max_bad_fraction,
             "Preparation fails if more than this share of all records is skipped (bad_records: skip).",
@@ -255,6 +263,8 @@ struct DataConfig {
   }
 
   DatasetKind kind() const { return kKindOfFormat[format]; }
+  // True if the text lies in columns of Parquet files.
+  bool is_parquet() const { return format == TextFormat::Parquet || format == TextFormat::ParquetPromptAnswer; }
   bool is_translation() const { return kind() == DatasetKind::Pairs; }
   // True if a record has two sides: source and target, prompt and answer, or context and what is learnt.
   bool is_pairs() const { return has_two_sides(kind()); }

@@ -45,6 +45,7 @@ std::string describe_memory(const TextJob& job, int threads) {
       gib(std::max(text + files, text + learnt)), gib(files), gib(text));
   if (learnt > 0) said += fmt::format(", before that {} to learn (tokenizer.max_pretokens, sample_bytes)", gib(learnt));
   if (data.duplicates != DuplicatePolicy::Keep) said += "; 16 bytes a record to find duplicates";
+  if (data.is_parquet()) said += "; besides, of each column of a Parquet file one page and its dictionary";
   return said;
 }
 

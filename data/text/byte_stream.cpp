@@ -30,8 +30,8 @@ constexpr auto kParquet = "PAR1\x15"sv;  // the first field of the page or the f
 
 // docs/adding_a_dataset.md shows it too.
 constexpr auto kParquetToJsonLines =
-    R"(python3 -c 'import json, sys, pyarrow.parquet as p; [print(json.dumps({"text": t})) for b in )"
-    R"(p.ParquetFile(sys.argv[1]).iter_batches(columns=["text"]) for t in b[0].to_pylist()]' )"
+    R"(python3 -c 'import json, sys, pyarrow.parquet as p; [print(json.dumps({"messages": t})) for b in )"
+    R"(p.ParquetFile(sys.argv[1]).iter_batches(columns=["messages"]) for t in b[0].to_pylist()]' )"
     "FILE.parquet | gzip >FILE.jsonl.gz"sv;
 
 // True if the shorter one of the two is the beginning of the other.
@@ -114,8 +114,12 @@ std::string_view FileBytes::at_least(size_t bytes) {
 std::unique_ptr<Decoder> make_decoder(FileBytes& from, const fs::path& path) {
   const std::string_view begin = telling_bytes(from);
   if (begin.starts_with(kParquet)) {
-    throw DataError("a Parquet file, which weft does not read",
-                    fmt::format("write its text as JSON lines (data.format: jsonl):\n    {}", kParquetToJsonLines));
+    throw DataError(
+        "a Parquet file, not text",
+        fmt::format(
+            "weft prepare reads columns of text with data.format: parquet or parquet_prompt_answer; write others, "
+            "such as lists of messages, as JSON lines:\n    {}",
+            kParquetToJsonLines));
   }
   if (const std::string_view other = foreign_compression(begin); !other.empty()) {
     throw DataError(fmt::format("compressed with {}, which weft does not read", other),

@@ -14,7 +14,7 @@
 #                                  run last; "..." in a line matches any text (times, values that differ between machines)
 #   <!-- needs: FILE... -->        the block reads these files of tests/public_data.txt as public/FILE. Where WEFT_TEST_DATA (or
 #                                  shared/data beside the sources) lacks one, neither the block nor what it printed is checked.
-#                                  CUDA among them: the same of a weft that is built without it
+#                                  CUDA or Parquet among them: the same of a weft that is built without it
 # names.py checks the names in the text, and in blocks that are not run everywhere.
 set -euo pipefail
 weft=$1 page=$2 scratch=$3
@@ -81,12 +81,12 @@ check_printed() { # TEXT
   done <<<"$1"
 }
 
-# has_what_it_needs: whether each of these files of the public test data is there, and CUDA if that is named.
+# has_what_it_needs: whether each of these files of the public test data is there, and CUDA or Parquet if that is named.
 has_what_it_needs() { # FILE...
   local file found=0
   for file; do
-    if [[ $file == CUDA ]]; then
-      [[ -z $(weft doctor 2>&1 | sed -n '/^CUDA .*built without it/p') ]] || found=1
+    if [[ $file == CUDA || $file == Parquet ]]; then
+      [[ -z $(weft doctor 2>&1 | grep -E "^$file .*(built without it| no: )") ]] || found=1
       continue
     fi
     grep -q "^[0-9a-f]* $file " "$root/tests/public_data.txt" || problem "tests/public_data.txt lists no $file"

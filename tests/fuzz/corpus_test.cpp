@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "data/parquet/parquet_file.h"
 #include "data/text/byte_stream.h"
 #include "tests/fuzz/checkpoint_fuzz.h"
 #include "tests/fuzz/datagram_fuzz.h"
@@ -50,6 +51,8 @@ class FuzzCorpus : public testing::TestWithParam<Target> {
  protected:
   void SetUp() override {
     if (std::string_view(target_.name) == "zstd" && !has_zstd()) GTEST_SKIP() << "built without zstd";
+    const std::string parquet = describe_parquet();
+    if (std::string_view(target_.name) == "parquet" && parquet.starts_with("no: ")) GTEST_SKIP() << parquet;
   }
   const Target& target_ = GetParam();
 };
@@ -94,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(
                     // A file may end after a whole member or frame.
                     Target{"gzip", reads_gzip, 2, 4, false}, Target{"journal", reads_journal, 1, 2},
                     Target{"jsonl", reads_jsonl, 5, 7, false}, Target{"messages", reads_messages, 3, 8, false},
-                    Target{"overrides", reads_overrides, 3, 4, false},
+                    Target{"overrides", reads_overrides, 3, 4, false}, Target{"parquet", reads_parquet, 3, 4},
                     Target{"pattern", reads_pattern, 4, 4, false, 100},
                     Target{"report", reads_report, 2, 3, false, 100}, Target{"run_state", reads_run_state, 2, 4},
                     Target{"safetensors", reads_safetensors, 6, 7}, Target{"shard", reads_shard, 2, 4},

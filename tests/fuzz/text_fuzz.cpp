@@ -97,6 +97,10 @@ bool reads_tsv(std::span<const uint8_t> bytes) { return takes_all(bytes, {.forma
 
 bool reads_csv(std::span<const uint8_t> bytes) { return takes_all(bytes, {.format = TextFormat::Csv}); }
 
+bool reads_parquet(std::span<const uint8_t> bytes) {
+  return takes_all(bytes, {.format = TextFormat::Parquet, .max_record_bytes = 1 << 20});
+}
+
 bool reads_gzip(std::span<const uint8_t> bytes) { return begins_with(bytes, "\x1F\x8B") && decompresses(bytes); }
 
 bool reads_zstd(std::span<const uint8_t> bytes) {

@@ -11,6 +11,7 @@ bool reads_jsonl(std::span<const uint8_t> bytes);
 bool reads_messages(std::span<const uint8_t> bytes);
 bool reads_csv(std::span<const uint8_t> bytes);
 bool reads_tsv(std::span<const uint8_t> bytes);
+bool reads_parquet(std::span<const uint8_t> bytes);
 // Each reads bytes as a compressed file and compares its text; false if it is not compressed in this way.
 bool reads_gzip(std::span<const uint8_t> bytes);
 bool reads_zstd(std::span<const uint8_t> bytes);

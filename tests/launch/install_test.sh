@@ -17,6 +17,7 @@ weft=$here/moved/bin/weft
 
 # All that belongs into an installation is there, and nothing else.
 {
+  [[ ! -e $build/lib/weft/libweft_parquet.so ]] || echo lib/weft/libweft_parquet.so
   echo bin/weft share/bash-completion/completions/weft share/man/man1/weft.1 share/zsh/site-functions/_weft | tr ' ' '\n'
   cd "$root"
   find configs -name '*.yaml' -o -name '*.gz' | sed 's|^|share/weft/|'
@@ -64,4 +65,17 @@ expect_match 0 '^sample-gpt ' -- ./linked jobs
 mkdir bin
 cp "$weft" bin/alone
 expect 3 'neither in' 'share/weft' 'cmake --install' -- ./bin/alone jobs
+
+# So it is with the module for Parquet.
+cp "$root/tests/data/prepare/parquet/documents-zstd.parquet" web.parquet
+cat >web.yaml <<'END'
+data: {directory: web, format: parquet, train: {files: [web.parquet]}}
+tokenizer: {kind: bytes, specials: [</s>], eos: </s>}
+END
+expect 3 'web.parquet: Parquet needs a module of weft that cannot be loaded: libweft_parquet.so' 'pip install pyarrow' -- \
+  ./bin/alone prepare web.yaml
+if [[ -e $build/lib/weft/libweft_parquet.so ]]; then
+  LD_LIBRARY_PATH=$(readelf -d "$build/lib/weft/libweft_parquet.so" | sed -nE 's/.*R(UN)?PATH.*\[(.*)\]/\2/p') \
+    expect 0 'prepared web' -- "$weft" prepare web.yaml
+fi
 echo "the installation works where it was moved to, for a user who cannot write to it"

@@ -67,6 +67,19 @@ matches "$work/calls" "pip install .*--target $wheels nvidia-cudnn-frontend==[0-
 [[ -d $wheels/include && ! -e $wheels/cudnn ]] || fail "of the wheel not the headers alone are kept"
 matches "$work/calls" pip 2 # one call failed, and one installed it: it is installed once
 
+# Arrow comes from a wheel too, whose checksum is right or nothing is left of it.
+stub python3 'echo "python3 $*" >>'"$work"'/calls
+folder='"$work"'/arrow
+mkdir -p "$folder" && echo "not a wheel" >"$folder/pyarrow-26.0.1-cp311-cp311-manylinux_2_28_x86_64.whl"'
+: >"$work/calls"
+install_arrow "$work/arrow" >"$work/output" || fail "a wrong wheel is no error"
+matches "$work/output" 'built without Parquet'
+matches "$work/calls" "pip download .*--dest $work/arrow pyarrow==26\.0\.1\$"
+[[ ! -e $work/arrow ]] || fail "something is left of a wrong wheel"
+mkdir -p "$work/arrow/pyarrow-26.0.1.dist-info"
+install_arrow "$work/arrow" >"$work/output"
+same "what is said where Arrow is there" '' "$(<"$work/output")"
+
 while read -r name _; do
   [[ -z $name || $name == '#'* ]] && continue
   [[ $name =~ ^[a-z0-9][a-z0-9.+-]+$ ]] || fail "$name is not a package's name"

@@ -11,14 +11,20 @@ namespace weft {
 RecordOpener open_documents, open_json_lines, open_parallel_lines, open_tab_columns;  // record_rules.cpp
 RecordOpener open_csv;                                                                // csv_reader.cpp
 RecordOpener open_messages;                                                           // chat_rule.cpp
+RecordOpener open_parquet;                                                            // parquet_reader.cpp
 
 namespace {
 
 constexpr EnumTable<TextFormat, RecordOpener*> kOpeners = {
-    {TextFormat::Text, open_documents},    {TextFormat::Jsonl, open_json_lines},
-    {TextFormat::Csv, open_csv},           {TextFormat::Parallel, open_parallel_lines},
-    {TextFormat::Tsv, open_tab_columns},   {TextFormat::PromptAnswer, open_json_lines},
+    {TextFormat::Text, open_documents},
+    {TextFormat::Jsonl, open_json_lines},
+    {TextFormat::Csv, open_csv},
+    {TextFormat::Parallel, open_parallel_lines},
+    {TextFormat::Tsv, open_tab_columns},
+    {TextFormat::PromptAnswer, open_json_lines},
     {TextFormat::Messages, open_messages},
+    {TextFormat::Parquet, open_parquet},
+    {TextFormat::ParquetPromptAnswer, open_parquet},
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ struct TextRecord {
   std::string target;  // pairs only
   std::shared_ptr<const fs::path> file;
   std::shared_ptr<const fs::path> target_file;  // format parallel; equal to `file` for other formats
-  int64_t line = 0;                             // line of the text's first byte, from 1
+  int64_t line = 0;                             // line of the text's first byte, or row of a table, from 1
   bool on_one_line = false;                     // the record is one line of the file, whatever line ends its text holds
   bool begins = true;                           // false for a part that continues the record before
   bool ends = true;                             // false for a part of a document that continues in the next record
@@ -40,7 +40,7 @@ class RecordReader {
   // False at the end. DataError that names the file if a file cannot be read.
   virtual bool next(TextRecord& record) = 0;
   virtual uint64_t consumed() const = 0;  // bytes read of the files, as they lie on disk
-  // At the end: hash64 of each file as it lies on disk, all files of the source first.
+  // At the end: hash64 of each file as it lies on disk, all files of the source first; none if not all bytes are read.
   virtual std::vector<uint64_t> checksums() const = 0;
 };
 

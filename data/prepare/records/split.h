@@ -73,7 +73,8 @@ class Corpus {
   uint64_t consumed() const;  // bytes of total_bytes() read since rewind()
   uint64_t total_bytes() const { return total_bytes_; }
   const std::vector<PrepareInput>& inputs() const { return inputs_; }  // every file, in order of reading
-  // hash64 of each input as it lies on disk, once next() has returned false.
+  // hash64 of each input as it lies on disk, once next() has returned false; none if the format skips some of the
+  // bytes.
   const std::vector<uint64_t>& checksums() const { return checksums_; }
 
  private:

@@ -8,10 +8,12 @@
 #include <random>
 #include <thread>
 
+#include "data/parquet/parquet_file.h"
 #include "data/prepare/journal.h"
 #include "data/prepare/output.h"
 #include "tests/data/prepare/fixture.h"
 #include "tests/support/gzip.h"
+#include "tests/support/source_dir.h"
 
 namespace weft {
 namespace {
@@ -82,6 +84,14 @@ constexpr int64_t kShardTokens = 300'000;  // more than a batch holds, so that t
 TEST_F(PrepareResumed, Lines) {
   DataConfig data = text_config(scratch_, {scratch_.write("a.txt", words(4 << 20, "\n"))});
   data.split = SplitRule::Hash, data.valid_fraction = 0.1, data.duplicates = DuplicatePolicy::Drop;
+  data.shard_tokens = kShardTokens;
+  expect_same_after_kills(data, bytes_tokenizer());
+}
+
+TEST_F(PrepareResumed, RowsOfParquet) {
+  if (const std::string found = describe_parquet(); found.starts_with("no: ")) GTEST_SKIP() << found;
+  DataConfig data = text_config(scratch_, {(source_dir() / "tests/data/prepare/parquet/long.parquet").string()});
+  data.format = TextFormat::Parquet, data.document_delimiter = DocumentDelimiter::BlankLine;
   data.shard_tokens = kShardTokens;
   expect_same_after_kills(data, bytes_tokenizer());
 }
