@@ -82,6 +82,7 @@ settings=(-DWEFT_CUDA_ARCHITECTURES=80-virtual)
 if command -v ccache >/dev/null && [[ -e $root/build/cpu/CMakeCache.txt ]]; then
   mapfile -t settings < <(sed -nE 's/^(WEFT_(CUDA_ARCHITECTURES|UNITY):[A-Z]+=..*)/-D\1/p' "$root/build/cpu/CMakeCache.txt")
 fi
+[[ ! -d $root/build/arrow/pyarrow ]] || settings+=("-DARROW_ROOT=$root/build/arrow/pyarrow")
 cmake --preset cpu "${settings[@]}" >configure.log
 
 # run_test TARGET FILTER NAME: 0 passed, 1 failed, 2 did not build or ran no test.

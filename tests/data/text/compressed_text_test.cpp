@@ -138,7 +138,7 @@ TEST(CompressedText, ParquetIsNamedWithTheCommandThatConvertsIt) {
     lines_of(file);
     ADD_FAILURE() << "it was read";
   } catch (const DataError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("web.parquet: a Parquet file, which weft does not read"));
+    EXPECT_THAT(error.what(), HasSubstr("web.parquet: a Parquet file, not text"));
     hint = error.hint();
   }
   const size_t at = hint.find("python3 -c");
