@@ -101,8 +101,13 @@ def preparation_section(result):
                      + ("the same tokens" if small["same_tokens"] else "other tokens")))
     rows += [(f"the same, {several['threads']} threads", f"{megabytes / several['seconds']['min']:.1f} MB/s"),
              ("all of `weft prepare`, JSONL to shards", f"{megabytes / small['prepare_seconds']['min']:.1f} MB/s, "
-              f"{100 * small['prepare_share_of_encoding']:.0f} % of encoding alone"),
-             (f"{small['learn']['merges']:,} merges learnt from {1e-6 * small['learn']['bytes']:.0f} MB",
+              f"{100 * small['prepare_share_of_encoding']:.0f} % of encoding alone")]
+    for name in ("snappy", "zstd"):
+        if stored := small.get(f"parquet_{name}"):
+            rows.append((f"the same from Parquet ({name})", f"{megabytes / stored['prepare_seconds']['min']:.1f} MB/s, "
+                         f"{100 * stored['share_of_encoding']:.0f} % of encoding alone; "
+                         + ("the same shards" if stored["same_shards"] else "OTHER SHARDS")))
+    rows += [(f"{small['learn']['merges']:,} merges learnt from {1e-6 * small['learn']['bytes']:.0f} MB",
               f"{small['learn']['seconds']:.1f} s")]
     if "large" in result:
         large = result["large"]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Measures what preparing text costs on this machine: GPT-2's encoding beside tiktoken's, all of `weft prepare` beside
-encoding alone, and merges learnt from 100 MB. With --gigabytes a large corpus, too: memory, and whether a preparation
+encoding alone, from JSON lines and, where Python has pyarrow, from Parquet, and merges learnt from 100 MB. With --gigabytes a large corpus, too: memory, and whether a preparation
 that is killed ten times gives the bytes of one that is not. Needs a build with -DWEFT_BENCH=ON; tiktoken is compared
 with where Python has it."""
 
@@ -41,12 +41,24 @@ print(json.dumps({"version": tiktoken.__version__, "tokens": tokens, "seconds": 
 """
 
 
+# Row groups of 1,000 rows, as FineWeb's files have them.
+PARQUET = """
+import itertools, json, sys
+import pyarrow as pa, pyarrow.parquet as pq
+lines, file, compression = sys.argv[1:]
+schema = pa.schema([("text", pa.string())])
+with open(lines, encoding="utf-8") as rows, pq.ParquetWriter(file, schema, compression=compression) as writer:
+    while group := list(itertools.islice(rows, 1000)):
+        writer.write_table(pa.table({"text": [json.loads(row)["text"] for row in group]}, schema))
+"""
+
+
 def parse(arguments):
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("gpt2", help="the directory with GPT-2's vocab.json and merges.txt")
     result_file.add_options(p, "preparation")
     p.add_argument("--build", default=os.path.join(compare.ROOT, "build", "cpu"), help="(%(default)s)")
-    p.add_argument("--python", default=sys.executable, help="that has tiktoken (%(default)s)")
+    p.add_argument("--python", default=sys.executable, help="that has tiktoken and pyarrow (%(default)s)")
     p.add_argument("--threads", type=int, default=2, help="(%(default)s)")
     p.add_argument("--megabytes", type=float, default=400, help="of text that is encoded (%(default)s)")
     p.add_argument("--rounds", type=int, default=5, help="(%(default)s)")
@@ -60,12 +72,12 @@ def printed(command):
     return json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
 
 
-def write_job(options, folder, text):
-    path = os.path.join(folder, "job.yaml")
+def write_job(options, folder, text, form="jsonl"):
+    path = os.path.join(folder, f"{form}.yaml")
     with open(path, "w", encoding="utf-8") as job:
         job.write(f"""data:
   directory: {folder}/data
-  format: jsonl
+  format: {form}
   train: {{files: [{text}]}}
   split: hash
   valid_fraction: 0.01
@@ -115,6 +127,22 @@ def tiktoken(options, text):
     return json.loads(peer.stdout) if peer.returncode == 0 else None
 
 
+def parquet(options, folder, text):
+    """The jobs that read the text from Parquet, by compression; none where Python has no pyarrow, or weft no module."""
+    doctor = subprocess.run([os.path.join(options.build, "weft"), "doctor"], stdout=subprocess.PIPE, text=True, check=True)
+    if not any(line.startswith("Parquet") and "Arrow" in line for line in doctor.stdout.splitlines()):
+        return {}
+    jobs = {}
+    for compression in ("snappy", "zstd"):
+        file, own = os.path.join(folder, f"{compression}.parquet"), os.path.join(folder, compression)
+        written = subprocess.run([options.python, "-c", PARQUET, text, file, compression], stderr=subprocess.DEVNULL,
+                                 check=False)
+        if written.returncode == 0:
+            os.makedirs(own)
+            jobs[compression] = write_job(options, own, file, "parquet")
+    return jobs
+
+
 def small(options, folder):
     """Everything in turn, some rounds; of each the best counts, since whatever else a machine does only costs time."""
     text, learnt = os.path.join(folder, "text.jsonl"), os.path.join(folder, "learnt.jsonl")
@@ -122,10 +150,14 @@ def small(options, folder):
     many_scripts.main([learnt, "--megabytes", "100"])
     job, tokenizer = write_job(options, folder, text), os.path.join(folder, "tokenizer.json")
     bench = os.path.join(options.build, "bench", "micro", "tokenizer_bench")
-    runs, encoded, peers = [], {1: [], options.threads: []}, []
+    stored = parquet(options, folder, text)
+    runs, rows_of, encoded, peers = [], {name: [] for name in stored}, {1: [], options.threads: []}, []
     for _ in range(options.rounds):
         shutil.rmtree(os.path.join(folder, "data"), ignore_errors=True)
         runs.append(prepare(options, job)[0])
+        for name, other in stored.items():
+            shutil.rmtree(os.path.join(folder, name, "data"), ignore_errors=True)
+            rows_of[name].append(prepare(options, other)[:2])
         shutil.copy(os.path.join(folder, "data", "tokenizer.json"), tokenizer)
         for threads, rows in encoded.items():
             rows.append(printed([bench, "encode", tokenizer, text, str(threads)]))
@@ -138,7 +170,18 @@ def small(options, folder):
         result["same_tokens"] = result["tiktoken"]["tokens"] == encode[0]["tokens"]
         result["times_tiktoken"] = round(min(result["tiktoken"]["seconds"]) / min(encode[0]["seconds"]), 2)
     result["prepare_share_of_encoding"] = round(min(encode[-1]["seconds"]) / min(runs), 3)
+    for name, rows in rows_of.items():
+        seconds = [round(row[0], 2) for row in rows]
+        result[f"parquet_{name}"] = {
+            "file_bytes": os.path.getsize(os.path.join(folder, f"{name}.parquet")), "prepare_seconds": seconds,
+            "greatest_memory_mib": round(max(row[1] for row in rows)),
+            "share_of_encoding": round(min(encode[-1]["seconds"]) / min(seconds), 3),
+            "same_shards": shards(folder) == shards(os.path.join(folder, name))}
     return result
+
+
+def shards(folder):
+    return {name: found for name, found in digest(os.path.join(folder, "data")).items() if name.endswith(".h5")}
 
 
 def all_seconds(rows):
