@@ -7,18 +7,12 @@
 #include "data/tokenizer/bpe/vocabulary.h"
 #include "data/tokenizer/files.h"
 #include "data/tokenizer/formats/hugging_face.h"
-#include "data/tokenizer/formats/hugging_face_steps.h"
+#include "data/tokenizer/formats/hugging_face_parts.h"
 
 namespace weft {
 namespace {
 
 constexpr int kDepth = 16;
-
-TokenizerJson read_json_file(const fs::path& path) {
-  TokenizerJson json = parse_json(read_file(path), path.string(), kDepth);
-  require<DataError>(json.is_object(), "{}: expected an object", path.string());
-  return json;
-}
 
 bool merges_characters(const TokenizerJson& model) {
   const auto found = model.find("byte_fallback");
@@ -128,7 +122,7 @@ TokenizerParts read_vocab_and_merges(const fs::path& directory) {
   const fs::path added = directory / "added_tokens.json";
   TokenizerParts parts = read_gpt2(directory / "vocab.json", directory / "merges.txt");
   if (!fs::exists(added)) return parts;
-  const TokenizerJson json = read_json_file(added);
+  const TokenizerJson json = read_json_object(added);
   for (const auto& [name, id] : visible_ids(json, added.string())) {
     const bool is_new =
         std::ranges::find(parts.specials.tokens, name, &SpecialToken::name) == parts.specials.tokens.end();
@@ -138,22 +132,13 @@ TokenizerParts read_vocab_and_merges(const fs::path& directory) {
   return parts;
 }
 
-// The name of bos_token or another role: a text, or an object with `content`; "" if it is absent.
-std::string role_name(const TokenizerJson& json, const char* key, const std::string& where) {
-  const auto found = json.find(key);
-  if (found == json.end() || found->is_null()) return "";
-  if (found->is_object()) return text_member(*found, "content", where + ": " + key);
-  return json_name(*found, where + ": " + key);
-}
-
-// Sets the roles that the files of the directory name. `begins`: the token that its tokenizer.json puts before texts.
-void read_roles(const fs::path& directory, const std::string& begins, SpecialTokens& specials) {
-  fs::path path = directory / "tokenizer_config.json";
-  if (!fs::exists(path)) path = directory / "special_tokens_map.json";
+// Sets the roles that the files of the directory name. `around`: the tokens that its tokenizer.json puts around texts.
+void read_roles(const fs::path& directory, const TokensAround& around, SpecialTokens& specials) {
+  const fs::path path = roles_file(directory);
   const std::string where = path.string();
-  const TokenizerJson json = fs::exists(path) ? read_json_file(path) : TokenizerJson::object();
-  check_unused(json, "add_bos_token", where, {false, !begins.empty()});
-  check_unused(json, "add_eos_token", where, {false});
+  const TokenizerJson json = fs::exists(path) ? read_json_object(path) : TokenizerJson::object();
+  check_unused(json, "add_bos_token", where, {false, !around.before.empty()});
+  check_unused(json, "add_eos_token", where, {false, !around.behind.empty()});
   check_unused(json, "add_prefix_space", where, {false});
   const auto set = [&](const std::string& key, const std::string& name, SpecialRole role) {
     if (name.empty()) return;
@@ -162,13 +147,16 @@ void read_roles(const fs::path& directory, const std::string& begins, SpecialTok
                        key, name);
     specials.roles[static_cast<size_t>(role)] = token->id;
   };
-  const std::string bos = role_name(json, "bos_token", where);
-  set("bos_token", bos, SpecialRole::Bos);
-  set("eos_token", role_name(json, "eos_token", where), SpecialRole::Eos);
+  const auto set_end = [&](const char* key, const std::string& put, const char* side, SpecialRole role) {
+    const std::string name = role_name(json, key, where);
+    set(key, name, role);
+    require<DataError>(put.empty() || name.empty() || name == put,
+                       "{}: {} is \"{}\", but tokenizer.json puts \"{}\" {} a text", where, key, name, put, side);
+    set(fmt::format("the token {} a text", side), put, role);
+  };
+  set_end("bos_token", around.before, "before", SpecialRole::Bos);
+  set_end("eos_token", around.behind, "behind", SpecialRole::Eos);
   set("pad_token", role_name(json, "pad_token", where), SpecialRole::Pad);
-  require<DataError>(begins.empty() || bos.empty() || bos == begins,
-                     "{}: bos_token is \"{}\", but tokenizer.json puts \"{}\" before a text", where, bos, begins);
-  set("the token before a text", begins, SpecialRole::Bos);
   // Other programs often pad batches with the end token; weft never generates the pad token, so no text would end.
   auto& pad = specials.roles[static_cast<size_t>(SpecialRole::Pad)];
   if (pad == specials.roles[static_cast<size_t>(SpecialRole::Eos)]) pad.reset();
@@ -177,41 +165,71 @@ void read_roles(const fs::path& directory, const std::string& begins, SpecialTok
 }  // namespace
 
 TokenizerParts read_hugging_face(const fs::path& tokenizer_json) {
-  const TokenizerJson json = read_json_file(tokenizer_json);
+  const TokenizerJson json = read_json_object(tokenizer_json);
   return parts_of_json(json, tokenizer_json.string());
 }
 
-HuggingFaceTokenizer read_hugging_face_tokenizer(const fs::path& directory, int64_t vocabulary) {
+TokenizerJson read_json_object(const fs::path& path) {
+  TokenizerJson json = parse_json(read_file(path), path.string(), kDepth);
+  require<DataError>(json.is_object(), "{}: expected an object", path.string());
+  return json;
+}
+
+fs::path roles_file(const fs::path& directory) {
+  fs::path path = directory / "tokenizer_config.json";
+  return fs::exists(path) ? path : directory / "special_tokens_map.json";
+}
+
+std::string role_name(const TokenizerJson& json, const char* key, const std::string& where, const std::string& absent) {
+  const auto found = json.find(key);
+  if (found == json.end() || found->is_null()) return absent;
+  if (found->is_object()) return text_member(*found, "content", where + ": " + key);
+  return json_name(*found, where + ": " + key);
+}
+
+HuggingFaceParts read_hugging_face_parts(const fs::path& directory) {
   const fs::path whole = directory / "tokenizer.json";
   const bool is_whole = fs::exists(whole);
   if (!is_whole && !fs::exists(directory / "vocab.json")) {
     throw DataError(fmt::format("{}: neither tokenizer.json nor vocab.json is here", directory.string()),
                     "save the tokenizer beside the model");
   }
-  std::string begins;
-  TokenizerParts parts;
+  HuggingFaceParts read;
   if (is_whole) {
-    const TokenizerJson json = read_json_file(whole);
-    begins = token_before_texts(json, whole.string());
-    parts = parts_of_json(json, whole.string());
+    const TokenizerJson json = read_json_object(whole);
+    read.around = tokens_around_texts(json, whole.string());
+    read.parts = parts_of_json(json, whole.string());
   } else {
-    parts = read_vocab_and_merges(directory);
+    read.parts = read_vocab_and_merges(directory);
   }
-  read_roles(directory, begins, parts.specials);
+  read_roles(directory, read.around, read.parts.specials);
+  return read;
+}
+
+std::string reserved_name(int64_t id) { return fmt::format("<|reserved_{}|>", id); }
+
+TokenizerPtr with_ids(TokenizerParts parts, int64_t vocabulary, const std::string& where) {
   int64_t ids = parts.model->vocabulary();
   if (!parts.specials.tokens.empty()) ids = std::max<int64_t>(ids, parts.specials.tokens.back().id + 1);
-  require<DataError>(ids <= vocabulary, "{}: the tokenizer has ids up to {}, the model a vocabulary of {}",
-                     directory.string(), ids - 1, vocabulary);
-  require<DataError>(vocabulary <= kMaxTokenId, "{}: a vocabulary of {}; at most {}", directory.string(), vocabulary,
-                     kMaxTokenId);
+  require<DataError>(ids <= vocabulary, "{}: the tokenizer has ids up to {}, the model a vocabulary of {}", where,
+                     ids - 1, vocabulary);
+  require<DataError>(vocabulary <= kMaxTokenId, "{}: a vocabulary of {}; at most {}", where, vocabulary, kMaxTokenId);
   for (int64_t id = ids; id < vocabulary; ++id) {
-    parts.specials.tokens.push_back({fmt::format("<|reserved_{}|>", id), static_cast<int32_t>(id)});
+    parts.specials.tokens.push_back({reserved_name(id), static_cast<int32_t>(id)});
   }
   try {
-    return {std::make_shared<const Tokenizer>(std::move(parts.model), std::move(parts.specials)), !begins.empty()};
+    return std::make_shared<const Tokenizer>(std::move(parts.model), std::move(parts.specials));
   } catch (const DataError& error) {
-    throw DataError(fmt::format("{}: {}", directory.string(), error.what()), error.hint());
+    throw DataError(fmt::format("{}: {}", where, error.what()), error.hint());
   }
+}
+
+HuggingFaceTokenizer read_hugging_face_tokenizer(const fs::path& directory, int64_t vocabulary) {
+  auto [parts, around] = read_hugging_face_parts(directory);
+  require<DataError>(around.behind.empty(),
+                     "{}: post_processor: single: it puts \"{}\" behind every text; weft puts nothing behind a prompt",
+                     (directory / "tokenizer.json").string(), around.behind);
+  return {with_ids(std::move(parts), vocabulary, directory.string()), !around.before.empty()};
 }
 
 }  // namespace weft

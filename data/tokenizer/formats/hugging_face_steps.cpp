@@ -134,34 +134,42 @@ void read_metaspace(const TokenizerJson& step, const std::string& at, CharacterR
   rule.cuts_at_blanks = step.value("split", TokenizerJson(true)) == true;
 }
 
-// The token that a template puts before a text; empty: none. DataError if it puts others around it.
-std::string token_before(const TokenizerJson& processor, const std::string& at) {
-  if (!processor.is_object()) refuse_member(at, processor);
-  const std::string type = text_member(processor, "type", at);
-  if (type == "ByteLevel") return {};  // it changes offsets only
-  std::string before;
-  if (type == "Sequence") {
-    for (const TokenizerJson& step : json_list(json_member(processor, "processors", at), at + ": processors")) {
-      const std::string token = token_before(step, at);
-      if (!before.empty() && !token.empty()) refuse_member(at, processor);
-      before += token;
-    }
-    return before;
-  }
-  const auto single = processor.find("single");
-  if (type != "TemplateProcessing" || single == processor.end() || !single->is_array()) refuse_member(at, processor);
+// The tokens that a template puts around a text. `single` is a list of tokens and the text.
+TokensAround tokens_of_template(const TokenizerJson& single, const std::string& at) {
+  TokensAround around;
   bool is_behind = false;
-  for (const TokenizerJson& piece : *single) {
+  for (const TokenizerJson& piece : single) {
     const bool is_text = piece.is_object() && piece.contains("Sequence");
-    const bool is_token = piece.is_object() && piece.contains("SpecialToken") && before.empty();
-    if (is_behind || (!is_text && !is_token)) refuse_member(at + ": single", piece);
+    const bool is_token = piece.is_object() && piece.contains("SpecialToken");
+    std::string& token = is_behind ? around.behind : around.before;
+    if (is_text ? is_behind : !is_token || !token.empty()) refuse_member(at, piece);
     if (is_text)
       is_behind = true;
     else
-      before = text_member(piece["SpecialToken"], "id", at + ": single");
+      token = text_member(piece["SpecialToken"], "id", at);
   }
-  if (!is_behind) refuse_member(at + ": single", *single);
-  return before;
+  if (!is_behind) refuse_member(at, single);
+  return around;
+}
+
+TokensAround tokens_around(const TokenizerJson& processor, const std::string& at) {
+  if (!processor.is_object()) refuse_member(at, processor);
+  const std::string type = text_member(processor, "type", at);
+  if (type == "ByteLevel") return {};  // it changes offsets only
+  if (type == "Sequence") {
+    TokensAround around;
+    for (const TokenizerJson& step : json_list(json_member(processor, "processors", at), at + ": processors")) {
+      const TokensAround tokens = tokens_around(step, at);
+      const bool twice =
+          (!around.before.empty() && !tokens.before.empty()) || (!around.behind.empty() && !tokens.behind.empty());
+      if (twice) refuse_member(at, processor);
+      around.before += tokens.before, around.behind += tokens.behind;
+    }
+    return around;
+  }
+  const auto single = processor.find("single");
+  if (type != "TemplateProcessing" || single == processor.end() || !single->is_array()) refuse_member(at, processor);
+  return tokens_of_template(*single, at + ": single");
 }
 
 }  // namespace
@@ -210,9 +218,9 @@ CharacterRule character_rule(const TokenizerJson& json, const std::string& where
   return rule;
 }
 
-std::string token_before_texts(const TokenizerJson& json, const std::string& where) {
+TokensAround tokens_around_texts(const TokenizerJson& json, const std::string& where) {
   const auto post = json.find("post_processor");
-  return post == json.end() || post->is_null() ? "" : token_before(*post, where + ": post_processor");
+  return post == json.end() || post->is_null() ? TokensAround() : tokens_around(*post, where + ": post_processor");
 }
 
 }  // namespace weft

@@ -22,7 +22,10 @@ std::string text_member(const TokenizerJson& object, const char* name, const std
 VisibleRule byte_rule(const TokenizerJson& json, const std::string& where);
 // The rule of a file whose model merges characters: blanks become U+2581, by its normalizer or by its pre-tokenizer.
 CharacterRule character_rule(const TokenizerJson& json, const std::string& where);
-// The token that the post-processor puts before a text; empty: none.
-std::string token_before_texts(const TokenizerJson& json, const std::string& where);
+// The tokens that the post-processor puts before and behind a text; empty: none. DataError if it puts several there.
+struct TokensAround {
+  std::string before, behind;
+};
+TokensAround tokens_around_texts(const TokenizerJson& json, const std::string& where);
 
 }  // namespace weft
