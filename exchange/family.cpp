@@ -25,17 +25,30 @@ void check_architecture(const ConfigFile& file, const Family& family) {
 std::vector<const Family*> listed() {
   std::vector<const Family*> all = {&gpt2_family()};
   std::ranges::copy(llama_families(), std::back_inserter(all));
+  all.push_back(&marian_family());
   return all;
 }
 
 }  // namespace
 
-std::vector<StoredPlace> Family::places(const std::string& parameter, const Shape& shape, bool bare) const {
-  if (parameter == "output.weight") return {StoredPlace::same(std::string(kHeadTensor), shape)};
-  std::vector<StoredPlace> found = body_places(parameter, shape);
-  for (StoredPlace& place : found) place.name.insert(0, bare ? std::string_view() : prefix());
+std::vector<StoredPlace> Family::places(const std::string& parameter, const Shape& shape, const FileForm& form) const {
+  if (parameter.starts_with("output.")) return head_places(parameter, shape);
+  std::vector<StoredPlace> found = body_places(parameter, shape, form.tying);
+  for (StoredPlace& place : found) place.name.insert(0, form.bare ? std::string_view() : prefix());
   return found;
 }
+
+std::vector<StoredPlace> Family::head_places(const std::string& parameter, const Shape& shape) const {
+  if (parameter != "output.weight") return {};
+  return {StoredPlace::same(std::string(kHeadTensor), shape)};
+}
+
+std::optional<Tie> Family::tie(std::string_view tensor, Tying tying) const {
+  if (tensor != kHeadTensor || tying == Tying::None) return std::nullopt;
+  return Tie{"decoder.embedding.tokens", "tie_word_embeddings"};
+}
+
+std::optional<double> Family::ignored_value(int64_t, int64_t, int64_t) const { return std::nullopt; }
 
 std::span<const Family* const> all_families() {
   static const std::vector<const Family*> all = listed();
@@ -55,8 +68,10 @@ const Family& family_of(const ConfigFile& file) {
 }
 
 const Family& family_of(const TransformerConfig& model, const std::string& where) {
-  const auto nearest = std::ranges::min_element(
-      all_families(), {}, [&](const Family* family) { return differences(*family, model).size(); });
+  const auto distance = [&](const Family* family) {
+    return family->translates() ? SIZE_MAX : differences(*family, model).size();
+  };
+  const auto nearest = std::ranges::min_element(all_families(), {}, distance);
   for (const ConfigChange& other : differences(**nearest, model)) {
     throw DataError(fmt::format("{}: model.{}: {} cannot represent this model: it has {}, not {}", where, other.key,
                                 (*nearest)->name(), other.before, other.after),

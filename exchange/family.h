@@ -7,19 +7,32 @@
 #include <string_view>
 #include <vector>
 
+#include "data/tokenizer/formats/marian.h"
 #include "exchange/config_file.h"
 #include "exchange/stored_place.h"
 #include "model/config.h"
 
 namespace weft {
 
-// A language model of another program, as its config.json describes it.
+// A model of another program, as its config.json describes it.
 struct DescribedModel {
   TransformerConfig config;
-  int64_t vocabulary = 0;  // rows of the embedding
+  Vocabularies vocabularies;          // rows of the embeddings
+  std::optional<TranslationIds> ids;  // a translation model has them
 };
 
-// A family of language models of `transformers`: which models of weft it has, and where it stores what.
+// What decides how files name a model's tensors, besides its family.
+struct FileForm {
+  bool bare = false;  // files of the class without the output product, which leave the prefix out
+  Tying tying = Tying::Output;
+};
+
+// A tensor that repeats a parameter of weft's, since a field of config.json makes both one.
+struct Tie {
+  std::string_view parameter, field;
+};
+
+// A family of models of `transformers`: which models of weft it has, and where it stores what.
 class Family {
  public:
   virtual ~Family() = default;
@@ -31,6 +44,8 @@ class Family {
   virtual std::string_view bare_architecture() const = 0;
   // What stands before the names of all tensors but the head's. Files of the class without it leave that out.
   virtual std::string_view prefix() const = 0;
+  // Whether its models are translation models, with an encoder.
+  virtual bool translates() const { return false; }
 
   // DataError naming the file and the field if it requires something that weft's model cannot do. Fields that change
   // nothing in the model (about generation, versions) are ignored.
@@ -41,26 +56,37 @@ class Family {
   // The fields of config.json that describe a model that is its own nearest().
   virtual nlohmann::ordered_json describe(const TransformerConfig& model) const = 0;
 
-  // The places of a parameter, in files of the class with the output product or of the bare one; none: the family has
-  // no such parameter.
-  std::vector<StoredPlace> places(const std::string& parameter, const Shape& shape, bool bare = false) const;
+  // The places of a parameter; none: the family has no such parameter.
+  std::vector<StoredPlace> places(const std::string& parameter, const Shape& shape, const FileForm& form = {}) const;
   // A model that computes the same and has every parameter that the family stores; those that are new are zeros.
   virtual TransformerConfig as_stored(const TransformerConfig& model) const { return model; }
   // Whether a tensor, without prefix, says nothing about the model, and may be there.
   virtual bool ignores(std::string_view tensor) const = 0;
+  // What the element of a tensor that is ignored must nearly be, since models are computed with it; nullopt: anything.
+  // The tensor is a table of so many columns.
+  virtual std::optional<double> ignored_value(int64_t row, int64_t column, int64_t columns) const;
+  // What a tensor, without prefix, repeats; nullopt: it is tied to nothing.
+  virtual std::optional<Tie> tie(std::string_view tensor, Tying tying) const;
+  // Whether a tensor that is missing is zeros.
+  virtual bool zero_if_absent(std::string_view) const { return false; }
+
+ protected:
+  // The places of a parameter of the output, whose names have no prefix.
+  virtual std::vector<StoredPlace> head_places(const std::string& parameter, const Shape& shape) const;
 
  private:
-  // The places of every parameter but the head, without prefix.
-  virtual std::vector<StoredPlace> body_places(const std::string& parameter, const Shape& shape) const = 0;
+  // The places of every other parameter, without prefix.
+  virtual std::vector<StoredPlace> body_places(const std::string& parameter, const Shape& shape, Tying tying) const = 0;
 };
 
 inline constexpr std::string_view kHeadTensor = "lm_head.weight";
 
-// All families, the one first that is preferred for a model that several have.
+// All families; of those of language models the one first that is preferred for a model that several have.
 std::span<const Family* const> all_families();
 // DataError for a file of another family.
 const Family& family_of(const ConfigFile& file);
-// DataError naming the key of the model section, its value and that of the nearest family, if none computes the same.
+// A language model's. DataError naming the key of the model section, its value and that of the nearest family, if none
+// computes the same.
 const Family& family_of(const TransformerConfig& model, const std::string& where);
 
 // "3" and "ffn.up.weight" of "decoder.3.ffn.up.weight" behind "decoder."; nullopt if a name is outside all blocks.
@@ -72,5 +98,6 @@ std::optional<InBlock> in_block(std::string_view name, std::string_view prefix);
 // The families of each file of this room.
 const Family& gpt2_family();
 std::span<const Family* const> llama_families();
+const Family& marian_family();
 
 }  // namespace weft

@@ -79,7 +79,7 @@ class Gpt2 : public Family {
   }
 
  private:
-  std::vector<StoredPlace> body_places(const std::string& parameter, const Shape& shape) const override;
+  std::vector<StoredPlace> body_places(const std::string& parameter, const Shape& shape, Tying) const override;
 };
 
 DescribedModel Gpt2::read(const ConfigFile& file) const {
@@ -99,7 +99,8 @@ DescribedModel Gpt2::read(const ConfigFile& file) const {
                                  .residual = file.number("resid_pdrop", 0.1),
                                  .attention = file.number("attn_pdrop", 0.1)},
                      .init_std = file.number("initializer_range", 0.02)},
-          .vocabulary = file.size("vocab_size", 50257)};
+          .vocabularies = {.target = file.size("vocab_size", 50257)},
+          .ids = {}};
 }
 
 // TransformerConfig's defaults are a GPT-2.
@@ -149,7 +150,7 @@ nlohmann::ordered_json Gpt2::describe(const TransformerConfig& m) const {
   return json;
 }
 
-std::vector<StoredPlace> Gpt2::body_places(const std::string& parameter, const Shape& shape) const {
+std::vector<StoredPlace> Gpt2::body_places(const std::string& parameter, const Shape& shape, Tying) const {
   for (const auto& [ours, theirs, form] : kGpt2Outside) {
     if (parameter == ours) return {place_of(std::string(theirs), shape, form)};
   }

@@ -125,7 +125,7 @@ class LlamaLike : public Family {
   bool ignores(std::string_view tensor) const override { return tensor.ends_with("rotary_emb.inv_freq"); }
 
  private:
-  std::vector<StoredPlace> body_places(const std::string& parameter, const Shape& shape) const override;
+  std::vector<StoredPlace> body_places(const std::string& parameter, const Shape& shape, Tying) const override;
   // The values of the keys that make up the family, in any model.
   TransformerConfig family_values() const;
   bool read_bias(const ConfigFile& file) const;
@@ -204,7 +204,7 @@ DescribedModel LlamaLike::read(const ConfigFile& file) const {
   model.tying = file.flag("tie_word_embeddings", false) ? Tying::Output : Tying::None;
   model.dropout.attention = file.number("attention_dropout", 0);
   model.init_std = file.number("initializer_range", 0.02);
-  return {.config = model, .vocabulary = file.size("vocab_size", facts_.vocabulary)};
+  return {.config = model, .vocabularies = {.target = file.size("vocab_size", facts_.vocabulary)}, .ids = {}};
 }
 
 // A family with one width of window has it in all layers; one with a list has one width, in some layers.
@@ -278,7 +278,7 @@ nlohmann::ordered_json LlamaLike::describe(const TransformerConfig& m) const {
   return json;
 }
 
-std::vector<StoredPlace> LlamaLike::body_places(const std::string& parameter, const Shape& shape) const {
+std::vector<StoredPlace> LlamaLike::body_places(const std::string& parameter, const Shape& shape, Tying) const {
   for (const auto& [ours, theirs, part] : kLlamaOutside) {
     if (parameter == ours) return {place_of(std::string(theirs), shape, part)};
   }

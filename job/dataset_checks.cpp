@@ -11,6 +11,7 @@
 #include "data/batches/loader.h"
 #include "data/prepare/prepare.h"
 #include "data/tokenizer/file_names.h"
+#include "data/tokenizer/same_ids.h"
 #include "data/tokenizer/tokenizer.h"
 
 namespace weft {
@@ -30,15 +31,25 @@ void check_kind(const JobConfig& job, const DatasetHeader& header) {
         fmt::format("{} holds {}, but task is {}", directory, enum_name(header.kind), enum_name(job.task)),
         "prepare another data.directory for this job");
   }
-  if (pairs && job.model.tying == Tying::All && header.source.tokenizer_hash != header.target.tokenizer_hash) {
-    throw ConfigError(fmt::format("model.tying is all, but {} has two tokenizers", directory),
-                      "use one tokenizer for both languages, or model.tying: output");
-  }
 }
+
+namespace {
+
+// A table of embeddings that both languages share needs ids that stand for the same token in both.
+void check_shared_table(const JobConfig& job, const Dataset& dataset) {
+  const DatasetHeader& header = dataset.header();
+  if (job.model.tying != Tying::All || header.source.tokenizer_hash == header.target.tokenizer_hash) return;
+  if (have_same_ids(*dataset.load_source_tokenizer(), *dataset.load_target_tokenizer())) return;
+  throw ConfigError(fmt::format("model.tying is all, but {} has two tokenizers", job.data.directory),
+                    "use one tokenizer for both languages, or model.tying: output");
+}
+
+}  // namespace
 
 void check_job_against(const JobConfig& job, const Dataset& dataset) {
   const DatasetHeader& header = dataset.header();
   check_kind(job, header);
+  if (header.kind == DatasetKind::Pairs) check_shared_table(job, dataset);
   if (job.data.document_mask) end_of_documents(dataset);
   if (header.kind != DatasetKind::Pairs) return;
   check_longest(std::max(header.source.longest, header.target.longest - 1), job, dataset.name(),

@@ -11,11 +11,11 @@ class Checkpoint;
 // Throws ConfigError if the longest sequence of `where` exceeds the positions. Its hint: raise them, or `alternative`.
 void check_longest(int64_t longest, const JobConfig& job, const std::string& where, const std::string& alternative);
 
-// Checks that the dataset's kind fits the task, and a shared table both vocabularies. ConfigError with what to change.
+// Checks that the dataset's kind fits the task. ConfigError with what to change.
 void check_kind(const JobConfig& job, const DatasetHeader& header);
 
-// Checks what only the prepared dataset shows: check_kind(), that documents have ends if they are to be masked, and
-// that rows fit the positions. ConfigError or DataError with what to change.
+// Checks what only the prepared dataset shows: check_kind(), that a shared table serves both vocabularies, that
+// documents have ends if they are to be masked, that rows fit the positions. ConfigError or DataError with what to do.
 void check_job_against(const JobConfig& job, const Dataset& dataset);
 
 // Appends the overrides that give another job this job's dataset: its directory and its mixture.

@@ -15,14 +15,15 @@
 namespace weft {
 
 void add_import_command(Command& app, Action& action) {
-  Command command = app.add_command(
-      "import-hf",
-      "Import a GPT-2, Llama, Mistral, Qwen or OLMo 2 of Hugging Face as a checkpoint that can be finetuned, ...",
-      Workers::OneProcess);
+  Command command = app.add_command("import-hf",
+                                    "Import a GPT-2, Llama, Mistral, Qwen, OLMo 2 or MarianMT of Hugging Face as a "
+                                    "checkpoint that can be finetuned, ...",
+                                    Workers::OneProcess);
   command.footer(
       "  weft import-hf gpt2 models/gpt2 && weft generate --checkpoint models/gpt2 --prompt 'In a hole'\n"
       "DIR has config.json, model.safetensors (or its shards and their index), and tokenizer.json or vocab.json and\n"
-      "merges.txt. Options that weft's model does not have are refused by name (docs/huggingface.md).");
+      "merges.txt; of a MarianMT source.spm, target.spm and vocab.json. Options that weft's model does not have are\n"
+      "refused by name (docs/huggingface.md).");
   auto directory = std::make_shared<std::string>(), out = std::make_shared<std::string>();
   auto base = std::make_shared<std::string>();
   command.add_option("directory", *directory, "Directory that save_pretrained() wrote").required().type_name("DIR");

@@ -12,7 +12,9 @@ logits after each token (1e-4; of Llama and the like 1e-5 of the largest), every
 export as transformers loads it (0), the ids of both tokenizers, the weights of all attention (1e-5), and the memory of the
 import beside the file's size (1.2 x).
 `perplexity` compares that of one text (1e-4 relative), `tokenizers` the ids of tokenizers that weft learned, `marian` the
-greedy and beam texts of a translation model, and its attention. --trained compares the logits of a model that weft trained, on a text that it samples.
+greedy and beam texts of a translation model that weft trains, its attention, and all tensors after it is imported and exported
+again; `marian_import` compares what the cases above do, and greedy texts, of MarianMTs with MarianTokenizer (and needs
+sentencepiece). --trained compares the logits of a model that weft trained, on a text that it samples.
 """
 
 import argparse
@@ -96,8 +98,8 @@ class Bench:
                               capture_output=True, check=True)
         return done.stdout
 
-    def ids(self, checkpoint, texts):
-        lines = self.says(checkpoint, "ids", "".join(json.dumps(text) + "\n" for text in texts)).decode().splitlines()
+    def ids(self, checkpoint, texts, what="ids"):
+        lines = self.says(checkpoint, what, "".join(json.dumps(text) + "\n" for text in texts)).decode().splitlines()
         return [[int(i) for i in line.split()] for line in lines]
 
     def hold(self, case, what, value, bound):
@@ -118,6 +120,14 @@ def tensors(directory):
 
 def bits(tensor):
     return tensor.view(torch.int16 if tensor.dtype == torch.bfloat16 else torch.int32)
+
+
+def hold_tensors(bench, name, before, after):
+    before, after = tensors(before), tensors(after)
+    different = [k for k in before.keys() | after.keys()
+                 if k not in before or k not in after or before[k].dtype != after[k].dtype
+                 or not torch.equal(bits(before[k]), bits(after[k]))]
+    bench.hold(name, "tensors that differ after the round trip", len(different), 0)
 
 
 def peak_of(command):
@@ -201,11 +211,7 @@ def run_case(bench, name, config, dtype=torch.float32, save=None, memory=False, 
     exact = AutoModelForCausalLM.from_pretrained(root / "theirs", dtype=torch.float32).eval()
     logits = hold_logits(bench, name, root / "ours", exact, ids, relative)
     bench.weft("export-hf", root / "ours", root / "again")
-    before, after = tensors(root / "theirs"), tensors(root / "again")
-    different = [k for k in before.keys() | after.keys()
-                 if k not in before or k not in after or before[k].dtype != after[k].dtype
-                 or not torch.equal(bits(before[k]), bits(after[k]))]
-    bench.hold(name, "tensors that differ after the round trip", len(different), 0)
+    hold_tensors(bench, name, root / "theirs", root / "again")
     assert AutoModelForCausalLM.from_pretrained(root / "again").dtype == dtype
     loaded = AutoModelForCausalLM.from_pretrained(root / "again", dtype=torch.float32).eval()
     with torch.no_grad():
@@ -314,6 +320,76 @@ def marian(bench):
         print(different[:3])
         bench.hold("marian", f"{method}: texts of {len(texts)} that differ", len(different), 0)
     marian_attention(bench, texts[:3])
+    bench.weft("import-hf", "out", "back")
+    bench.weft("export-hf", "back", "again")
+    hold_tensors(bench, "marian", "out", "again")
+    bench.hold("marian", "texts with other ids", sum(a != b for a, b in zip(bench.ids("back", texts), bench.ids("run", texts))), 0)
+
+
+MARIAN = dict(d_model=96, encoder_layers=3, decoder_layers=3, encoder_attention_heads=6, decoder_attention_heads=6,
+              encoder_ffn_dim=160, decoder_ffn_dim=160, max_position_embeddings=128, activation_function="swish",
+              scale_embedding=True, init_std=0.3, forced_eos_token_id=None)
+MARIANS = {
+    "marian, opus-mt": {},
+    "marian, bf16": dict(dtype=torch.bfloat16),
+    "marian, shards": dict(save=dict(max_shard_size="100KB")),
+    "marian, relu, two vocabularies": dict(separate=True, config=dict(activation_function="relu", scale_embedding=False,
+                                                                       share_encoder_decoder_embeddings=False)),
+    "marian, gelu, untied": dict(separate=True, config=dict(activation_function="gelu", tie_word_embeddings=False,
+                                                             share_encoder_decoder_embeddings=False)),
+}
+
+
+def marian_import(bench):
+    for name, options in MARIANS.items():
+        run_marian(bench, name, **options)
+
+
+def run_marian(bench, name, config=None, dtype=torch.float32, save=None, separate=False):
+    from make_marian_import_golden import SIDES, STRINGS, numbered, tokenizer
+    root = bench.scratch / "marian-case"
+    shutil.rmtree(root, ignore_errors=True)
+    torch.manual_seed(3)
+    vocabularies = [numbered([side]) for side in SIDES] if separate else [numbered(SIDES)]
+    target = vocabularies[-1]
+    config = transformers.MarianConfig(**{**MARIAN, **(config or {})}, vocab_size=len(vocabularies[0]),
+                                       decoder_vocab_size=len(target), decoder_start_token_id=target["<pad>"],
+                                       pad_token_id=target["<pad>"], eos_token_id=0)
+    transformers.MarianMTModel(config).to(dtype).save_pretrained(root / "theirs", **(save or {}))
+    tokenizer(vocabularies).save_pretrained(root / "theirs")
+    bench.weft("import-hf", root / "theirs", root / "ours")
+    bench.weft("export-hf", root / "ours", root / "again")
+    hold_tensors(bench, name, root / "theirs", root / "again")
+    model, again = (AutoModelForSeq2SeqLM.from_pretrained(root / which, dtype=torch.float32).eval()
+                    for which in ("theirs", "again"))
+    theirs, exported = (AutoTokenizer.from_pretrained(root / which) for which in ("theirs", "again"))
+    end = [theirs.eos_token_id]
+    wrong = 0
+    for ids, what in (("input_ids", "source-ids"), ("labels", "ids")):
+        said = [ours + end for ours in bench.ids(root / "ours", STRINGS + TEXTS, what)]
+        wrong += sum(not a == b == c for a, b, c in zip(said, *(
+            read(STRINGS + TEXTS, text_target=STRINGS + TEXTS)[ids] for read in (theirs, exported))))
+    bench.hold(name, "texts with other ids", wrong, 0)
+    source = theirs(TEXTS[1]).input_ids
+    fed = [target["<pad>"]] + theirs(text_target=TEXTS[1]).input_ids[:40]
+    raw = bench.says(root / "ours", "logits", " ".join(map(str, source)) + "\n" + " ".join(map(str, fed)) + "\n")
+    ours = torch.from_numpy(numpy.frombuffer(raw, dtype=numpy.float32).reshape(len(fed), -1).copy())
+    with torch.no_grad():
+        logits, same = (m(input_ids=torch.tensor([source]), decoder_input_ids=torch.tensor([fed])).logits[0]
+                        for m in (model, again))
+    largest = logits.abs().max().item()
+    bench.hold(name, f"logits differ (they reach {largest:.3g})", (ours - logits).abs().max().item(), 1e-5 * largest)
+    bench.hold(name, "logits of the export differ", (same - logits).abs().max().item(), 0)
+    words = ["translate", "--checkpoint", root / "ours", "--search", "method=greedy", "--search", "max_length_factor=0",
+             "--search", "max_length_extra=40"]
+    texts = [text for text in TEXTS if "\n" not in text]
+    said = subprocess.run([bench.build / "weft", *words], input="\n".join(texts) + "\n", capture_output=True, text=True,
+                          check=True).stdout.splitlines()
+    never = dict(num_beams=1, bad_words_ids=[[target["<pad>"]], [target["<unk>"]]])
+    generated = [generated_text(model, theirs, text, never) for text in texts]
+    assert len(said) == len(generated)
+    bench.hold(name, f"greedy: texts of {len(texts)} that differ",
+               sum(a.strip() != b for a, b in zip(said, generated)), 0)
 
 
 def marian_attention(bench, texts):
@@ -358,7 +434,7 @@ def main():
                 run_case(bench, name, **options)
         if args.trained:
             trained(bench, args.trained)
-        for extra in (perplexity, tokenizers, marian):
+        for extra in (perplexity, tokenizers, marian, marian_import):
             if not args.cases or extra.__name__ in args.cases:
                 extra(bench)
     finally:
