@@ -38,6 +38,8 @@ void read_text_rule(const TokenizerJson& json, const std::string& where, BpeVoca
       vocabulary.first_patterns.push_back(json_name(pattern, at));
     }
   }
+  require<DataError>(json.contains("characters") || !json.contains("prefix"),
+                     "{}: prefix: a blank is put before a text of `characters` alone, and there are none", where);
   if (json.contains("characters")) vocabulary.characters = read_characters(json, where);
 }
 

@@ -214,6 +214,10 @@ TEST(CharacterBpe, HostileFilesAreRefusedByName) {
   fails("/normal_form", "NFX", "t: normal_form: \"NFX\" is not one of NFC, NFD, NFKC, NFKD");
   fails("/first_patterns", Json::array({"("}), "pattern \"(\"");
   fails("/first_patterns", Json(16, "x"), "16 patterns before the last one");
+  Json bytes = Json::parse(load_hugging_face(foreign("gpt2.json"))->to_json());
+  bytes["prefix"] = "always";
+  const std::string message = error_of([&] { Tokenizer::from_json(bytes.dump(), "t"); });
+  EXPECT_NE(message.find("t: prefix: a blank is put before a text of `characters` alone"), std::string::npos) << message;
 }
 
 // weft looks for names in a text as it is, before it has its normal form.
