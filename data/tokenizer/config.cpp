@@ -75,8 +75,9 @@ void TokenizerConfig::check() const {
                       "set `unk` to one of `specials`, or min_frequency to 1 and vocabulary to 0");
   }
   const bool has_unknown = kind == TokenizerKind::Chars || kind == TokenizerKind::Words;
+  const bool has_own = kind == TokenizerKind::SentencePiece || kind == TokenizerKind::HuggingFace;
   require<ConfigError>(unk.empty() || has_unknown, "tokenizer: kind {} {}, but `unk` is \"{}\"", kind_name,
-                       kind == TokenizerKind::SentencePiece ? "has its own `unk`" : "knows every byte", unk);
+                       has_own ? "has what its file says of `unk`" : "knows every byte", unk);
 }
 
 }  // namespace weft

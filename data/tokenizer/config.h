@@ -19,7 +19,7 @@ enum class TokenizerKind {
   Words,          // one id a whitespace-separated word
   Gpt2,           // loaded from GPT-2's vocab.json + merges.txt
   Tiktoken,       // loaded from a .tiktoken rank file
-  HuggingFace,    // loaded from a tokenizer.json of Hugging Face's tokenizers: BPE of bytes or characters
+  HuggingFace,    // loaded from a tokenizer.json of Hugging Face's tokenizers: BPE or unigram
   SentencePiece,  // loaded from a SentencePiece model: BPE or unigram
 };
 template <>

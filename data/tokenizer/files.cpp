@@ -2,12 +2,12 @@
 #include "data/tokenizer/files.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
 #include "base/error.h"
 #include "data/tokenizer/bpe/model.h"
 #include "data/tokenizer/bpe/visible.h"
+#include "data/tokenizer/formats/base64.h"
 #include "data/tokenizer/formats/json.h"
 #include "data/tokenizer/formats/sentencepiece.h"
 
@@ -25,33 +25,6 @@ void for_each_line(std::string_view text, Line&& line) {
     line(content, number);
     text.remove_prefix(std::min(end + 1, text.size()));
   }
-}
-
-constexpr auto kBase64 = [] {
-  std::array<int8_t, 256> table{};
-  table.fill(-1);
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  for (size_t i = 0; i < kDigits.size(); ++i) table[static_cast<unsigned char>(kDigits[i])] = static_cast<int8_t>(i);
-  return table;
-}();
-
-// Decodes base64 (RFC 4648) with padding; nullopt if the text is not valid.
-std::optional<std::string> read_base64(std::string_view text) {
-  if (text.empty() || text.size() % 4 != 0) return std::nullopt;
-  const size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
-  std::string bytes;
-  uint32_t bits = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const bool is_padding = i >= text.size() - padding;
-    const int digit = is_padding ? 0 : kBase64[static_cast<unsigned char>(text[i])];
-    if (digit < 0) return std::nullopt;
-    bits = bits << 6 | static_cast<uint32_t>(digit);
-    if (i % 4 != 3) continue;
-    for (int shift : {16, 8, 0}) bytes += static_cast<char>(bits >> shift & 0xFF);
-    bits = 0;
-  }
-  bytes.resize(bytes.size() - padding);
-  return bytes;
 }
 
 // A rank file that OpenAI published: the pattern that cuts text before its ranks apply, and tokens that it lacks.

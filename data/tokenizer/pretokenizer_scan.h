@@ -44,6 +44,20 @@ inline const char* skip_run(const char* p, const char* end, CharClass kind) {
   return p;
 }
 
+// Where the white space that ends `text` begins; text.size() if there is none.
+inline size_t space_at_end(std::string_view text) {
+  const char* const begin = text.data();
+  const char* end = begin + text.size();
+  while (end > begin) {
+    const char* last = end - 1;
+    while (last > begin && end - last < 4 && (static_cast<unsigned char>(*last) & 0xC0) == 0x80) --last;
+    const ScannedChar c = scan_char(last, end);
+    if (c.kind != CharClass::Space || last + c.length != end) break;
+    end = last;
+  }
+  return static_cast<size_t>(end - begin);
+}
+
 // The end of the pretoken within a run of white space [p, run_end): all but the last character, which belongs to the
 // following word; the whole run if it is a single character.
 inline const char* all_but_last_space(const char* p, const char* run_end) {

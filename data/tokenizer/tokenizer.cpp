@@ -9,8 +9,10 @@
 #include "data/tokenizer/bpe/model.h"
 #include "data/tokenizer/formats/json.h"
 #include "data/tokenizer/formats/sentencepiece.h"
+#include "data/tokenizer/pretokenizer_scan.h"
 #include "data/tokenizer/special_search.h"
 #include "data/tokenizer/symbol_models.h"
+#include "data/tokenizer/unigram/model.h"
 #include "data/tokenizer/written.h"
 
 namespace weft {
@@ -20,13 +22,14 @@ namespace {
 constexpr std::string_view kFormat = "weft-tokenizer";
 constexpr int kVersion = 1;
 constexpr const char* kInText = "in_text";
+constexpr const char* kStripsLeft = "strips_left";
 constexpr std::array kRoles = {"bos", "eos", "pad", "unk"};  // in the order of SpecialRole
 static_assert(kRoles.size() == enum_size<SpecialRole>());
 
 void check_specials(const TokenizerModel& model, const SpecialTokens& specials) {
   std::unordered_set<std::string_view> names;
   int32_t before = -1;
-  for (const auto& [name, id, in_text] : specials.tokens) {
+  for (const auto& [name, id, in_text, strips_left] : specials.tokens) {
     require<DataError>(!name.empty() && is_utf8(name), "tokenizer: the name of special {} is empty or not UTF-8", id);
     require<DataError>(names.insert(name).second, "tokenizer: special \"{}\" is there twice", name);
     require<DataError>(id > before && id <= kMaxTokenId,
@@ -51,10 +54,11 @@ uint64_t hash_of(const TokenizerModel& model, const SpecialTokens& specials) {
   };
   add_text(kFormat);
   add_text(model.kind());
-  for (const auto& [name, id, in_text] : specials.tokens) {
+  for (const auto& [name, id, in_text, strips_left] : specials.tokens) {
     hasher.update(&id, sizeof(id));
     add_text(name);
     if (in_text) add_text(kInText);
+    if (strips_left) add_text(kStripsLeft);
   }
   for (const auto& role : specials.roles) {
     const int32_t id = role.value_or(-1);
@@ -69,11 +73,15 @@ SpecialTokens read_specials(const TokenizerJson& json, const std::string& where)
   const TokenizerJson& list = json_list(json_member(json, "specials", where), where + ": specials");
   for (size_t i = 0; i < list.size(); ++i) {
     const std::string at = fmt::format("{}: specials[{}]", where, i);
-    json_only_members(list[i], {"name", "id", kInText}, at);
-    const bool in_text = list[i].contains(kInText);
-    if (in_text && list[i][kInText] != true) refuse_json(list[i][kInText], "true", at + ": " + kInText);
+    json_only_members(list[i], {"name", "id", kInText, kStripsLeft}, at);
+    const auto is_set = [&](const char* option) {
+      const bool has = list[i].contains(option);
+      if (has && list[i][option] != true) refuse_json(list[i][option], "true", at + ": " + option);
+      return has;
+    };
     specials.tokens.push_back({json_name(json_member(list[i], "name", at), at + ": name"),
-                               json_id(json_member(list[i], "id", at), at + ": id"), in_text});
+                               json_id(json_member(list[i], "id", at), at + ": id"), is_set(kInText),
+                               is_set(kStripsLeft)});
   }
   const TokenizerJson& roles = json_member(json, "roles", where);
   json_only_members(roles, {"bos", "eos", "pad", "unk"}, where + ": roles");
@@ -97,7 +105,9 @@ std::unique_ptr<const TokenizerModel> read_model(const TokenizerJson& json, cons
   if (kind == "chars") return ListModel::read_json(json, Pretokenizer::Rule::Chars, unk, where);
   if (kind == "words") return ListModel::read_json(json, Pretokenizer::Rule::Words, unk, where);
   if (kind == "sentencepiece") return read_sentencepiece_json(json, specials, where);
-  require<DataError>(kind == "bytes", "{}: kind: \"{}\" is not bpe, bytes, chars, words or sentencepiece", where, kind);
+  if (kind == "unigram") return UnigramModel::read_json(json, specials, where);
+  require<DataError>(kind == "bytes", "{}: kind: \"{}\" is not bpe, bytes, chars, words, sentencepiece or unigram",
+                     where, kind);
   json_only_members(json, {"format", "version", "kind", "specials", "roles"}, where);
   return std::make_unique<const BytesModel>();
 }
@@ -128,7 +138,9 @@ void Tokenizer::encode_append(std::string_view text, std::vector<int32_t>& ids, 
   SpecialSearch search(specials_.tokens, text, all);
   for (size_t from = 0; from < text.size();) {
     const auto [token, at] = search.next(from);
-    model_->encode_append(text.substr(from, at - from), before + from, ids);
+    std::string_view part = text.substr(from, at - from);
+    if (token != nullptr && token->strips_left) part = part.substr(0, space_at_end(part));
+    model_->encode_append(part, before + from, ids);
     if (token == nullptr) break;
     ids.push_back(token->id);
     from = at + token->name.size();
@@ -136,9 +148,9 @@ void Tokenizer::encode_append(std::string_view text, std::vector<int32_t>& ids, 
 }
 
 size_t Tokenizer::safe_split(std::string_view text, size_t from) const {
-  // A model's places are before a blank, which may be within a name.
+  // A model's places are before a blank, which may be within a name, or before one and dropped with it.
   const auto has_blank = [](const SpecialToken& token) {
-    return token.in_text && token.name.find(' ') != std::string::npos;
+    return token.in_text && (token.strips_left || token.name.find(' ') != std::string::npos);
   };
   if (std::ranges::any_of(specials_.tokens, has_blank)) return text.size();
   return model_->safe_split(text, from);
@@ -198,13 +210,14 @@ std::string Tokenizer::to_json() const {
   TokenizerJson json{{"format", kFormat}, {"version", kVersion}, {"kind", model_->kind()}};
   TokenizerJson& list = json["specials"] = TokenizerJson::array();
   TokenizerJson& roles = json["roles"] = TokenizerJson::object();
-  for (const auto& [name, id, in_text] : specials_.tokens) {
+  for (const auto& [name, id, in_text, strips_left] : specials_.tokens) {
     list.push_back({{"name", name}, {"id", id}});
     if (in_text) list.back()[kInText] = true;
+    if (strips_left) list.back()[kStripsLeft] = true;
   }
   for (size_t role = 0; role < kRoles.size(); ++role) {
-    for (const auto& [name, id, in_text] : specials_.tokens) {
-      if (specials_.roles[role] == id) roles[kRoles[role]] = name;
+    for (const SpecialToken& token : specials_.tokens) {
+      if (specials_.roles[role] == token.id) roles[kRoles[role]] = token.name;
     }
   }
   model_->write_json(json);

@@ -24,6 +24,7 @@ struct SpecialToken {
   std::string name;
   int32_t id = 0;
   bool in_text = false;
+  bool strips_left = false;  // where its name is found, the white space before it is dropped
   bool operator==(const SpecialToken&) const = default;
 };
 
@@ -46,7 +47,7 @@ struct DecodeOptions {
 
 // Encodes text as ids and decodes ids. Immutable; every method may be called from many threads at once. Any bytes are
 // text: invalid UTF-8 is kept by bpe and bytes (decode(encode(text)) == text for all bytes); each of its bytes is a
-// symbol for chars, and part of a word for words (which keep no whitespace: decode joins with one space).
+// symbol for chars and unigram, and part of a word for words (which keep no whitespace: decode joins with one space).
 class Tokenizer {
  public:
   Tokenizer(std::unique_ptr<const TokenizerModel> model, SpecialTokens specials);
@@ -66,8 +67,9 @@ class Tokenizer {
   std::string decode(std::span<const int32_t> ids, DecodeOptions options = {}) const;
 
   int64_t vocabulary() const;  // highest id + 1
-  std::string kind() const;  // bpe (also for files of gpt2, tiktoken, huggingface), bytes, chars, words, sentencepiece
-  uint64_t hash() const;     // hash of everything that affects ids or text; equal after save and load
+  std::string kind()
+      const;              // bpe and unigram (files of gpt2, tiktoken, huggingface), bytes, chars, words, sentencepiece
+  uint64_t hash() const;  // hash of everything that affects ids or text; equal after save and load
 
   std::optional<int32_t> special(std::string_view name) const;
   std::optional<int32_t> special(SpecialRole role) const;

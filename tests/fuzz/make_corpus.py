@@ -374,6 +374,9 @@ FOREIGN = HERE.parent / "data/tokenizer/foreign"
 GPT2 = json.loads((FOREIGN / "gpt2.json").read_text())["model"]
 MERGES = "\n".join(" ".join(merge) for merge in GPT2["merges"])
 RANKS = [bytes([b]) for b in range(255)] + [b"th", b"he", b"the", b"\xff"]
+# The table of normalisation of T5's file: the size of the trie, the trie, the texts.
+CHARSMAP = {"hex": base64.b64decode(json.loads((FOREIGN / "t5.json").read_text())["normalizer"]["normalizers"][0][
+    "precompiled_charsmap"]).hex()}
 OWN = {"format": "weft-tokenizer", "version": 1, "specials": [{"name": "<unk>", "id": 0}], "roles": {"unk": "<unk>"}}
 TOKENIZERS = {
     "tokenizer_json": {
@@ -382,10 +385,15 @@ TOKENIZERS = {
                         "merges": [[117, 105, 257], [257, 102, 258]], "whole": True}),
         "repeats": text_of({**OWN, "kind": "bpe", "pattern": " *\\s*x|\\S+|\\s+", "rule": "merges",
                             "bytes": list(range(1, 257)), "merges": [], "whole": True}),
+        "unigram": text_of({**OWN, "kind": "unigram", "byte_fallback": True, "words": True,
+                            "blanks": {"prefix": "if-missing", "cut": True},
+                            "steps": [{"normal_form": "NFKC"}, {"replace": "hat", "by": "cat"}, {"blank_runs": " "},
+                                      {"strip": "right"}, {"before": "\u2581"}, {"lowercase": True}, {"drop_marks": True}, {"charsmap": CHARSMAP}],
+                            "pieces": [["<unk>", 0], ["\u2581the", -2.5], ["t", -3], ["\u2581", -2], ["<0x61>", 0]]}),
     },
     "rank_file": {"bytes": b"\n".join(base64.b64encode(t) + b" %d" % i for i, t in enumerate(RANKS))},
     "vocab_and_merges": {"gpt2": text_of(GPT2["vocab"]) + b"\0" + MERGES.encode()},
-    "hugging_face": {name: (FOREIGN / f"{name}.json").read_bytes() for name in ("gpt2", "llama3")},
+    "hugging_face": {name: (FOREIGN / f"{name}.json").read_bytes() for name in ("gpt2", "llama3", "t5", "unigram_bytes")},
     "sentencepiece": {name: (FOREIGN / f"{name}.model").read_bytes() for name in ("unigram", "bpe")},
 }
 for target, files in TOKENIZERS.items():

@@ -63,6 +63,7 @@ refused 3 'no committed checkpoint' -- "$weft" tokenize --tokenizer . </dev/null
 
 # Tokenizer files of other programs.
 same "tokenizer.json of tokenizers" "the old man" "$(echo 'the old man' | tok "$foreign/gpt2.json" | detok "$foreign/gpt2.json")"
+same "a unigram model of tokenizers" "the old man" "$(echo '  the   old man ' | tok "$foreign/t5.json" | detok "$foreign/t5.json")"
 run "$weft" doctor
 if grep -q '^SentencePiece  *yes' "$stdout"; then
   same "a SentencePiece model" "the old man" "$(echo 'the old man' | tok "$foreign/unigram.model" | detok "$foreign/unigram.model")"

@@ -122,10 +122,10 @@ TokenizerParts parts_of_visible(const VisibleIds& ids, const std::vector<Visible
 }
 
 void set_published_roles(SpecialTokens& specials) {
-  for (const auto& [name, id, in_text] : specials.tokens) {
-    if (name != "<|endoftext|>") continue;
-    specials.roles[static_cast<size_t>(SpecialRole::Bos)] = id;
-    specials.roles[static_cast<size_t>(SpecialRole::Eos)] = id;
+  for (const SpecialToken& token : specials.tokens) {
+    if (token.name != "<|endoftext|>") continue;
+    specials.roles[static_cast<size_t>(SpecialRole::Bos)] = token.id;
+    specials.roles[static_cast<size_t>(SpecialRole::Eos)] = token.id;
   }
 }
 

@@ -7,7 +7,9 @@
 #include "data/tokenizer/bpe/vocabulary.h"
 #include "data/tokenizer/files.h"
 #include "data/tokenizer/formats/hugging_face.h"
+#include "data/tokenizer/formats/hugging_face_added.h"
 #include "data/tokenizer/formats/hugging_face_parts.h"
+#include "data/tokenizer/formats/hugging_face_unigram.h"
 
 namespace weft {
 namespace {
@@ -55,42 +57,16 @@ void add_token(VisibleIds& ids, const std::string& name, int32_t id, const std::
   require<DataError>(is_new || known->second == id, "{}: id {}, but the vocabulary gives it {}", at, id, known->second);
 }
 
-struct AddedToken {
-  std::string name;
-  bool in_text = false;
-};
-
-// Adds the tokens of added_tokens to `ids`.
-std::vector<AddedToken> add_tokens(const TokenizerJson& json, const std::string& where, VisibleIds& ids) {
-  std::vector<AddedToken> tokens;
-  if (!json.contains("added_tokens")) return tokens;
-  const TokenizerJson& added = json_list(json["added_tokens"], where + ": added_tokens");
-  for (size_t i = 0; i < added.size(); ++i) {
-    const std::string at = fmt::format("{}: added_tokens[{}]", where, i);
-    const TokenizerJson& token = added[i];
-    const std::string name = text_member(token, "content", at), named = fmt::format("{}: \"{}\"", at, name);
-    for (const char* option : {"single_word", "lstrip", "rstrip"}) check_unused(token, option, named, {false});
-    const auto special = token.find("special");
-    const bool in_text = special != token.end() && *special == false;
-    // weft looks for names in a text as it is.
-    if (in_text && json.contains("normalizer") && !json["normalizer"].is_null()) {
-      check_unused(token, "normalized", named, {false});
-    }
-    add_token(ids, name, json_id(json_member(token, "id", at), at + ": id"), named);
-    tokens.push_back({name, in_text});
-  }
-  return tokens;
-}
-
-// Marks the added tokens that are found in all text. DataError unless the specials are the added tokens.
+// Says of the specials how they are found in a text. DataError unless they are the added tokens.
 void set_added(SpecialTokens& specials, const std::vector<AddedToken>& tokens, const std::string& where) {
-  std::map<std::string, bool> added;
-  for (const AddedToken& token : tokens) added[token.name] = token.in_text;
+  std::map<std::string, SpecialToken> added;
+  for (const auto& [token, at] : tokens) added[token.name] = token;
   for (SpecialToken& token : specials.tokens) {
     const auto found = added.find(token.name);
     require<DataError>(found != added.end(), "{}: \"{}\" is neither a byte nor made by a merge nor an added token",
                        where, token.name);
-    token.in_text = found->second;
+    token.in_text = found->second.in_text;
+    token.strips_left = found->second.strips_left;
     added.erase(found);
   }
   require<DataError>(added.empty(), "{}: added token \"{}\" is an ordinary token of the vocabulary too", where,
@@ -99,11 +75,13 @@ void set_added(SpecialTokens& specials, const std::vector<AddedToken>& tokens, c
 
 TokenizerParts parts_of_json(const TokenizerJson& json, const std::string& where) {
   const TokenizerJson& model = json_member(json, "model", where);
+  if (text_member(model, "type", where + ": model") == "Unigram") return parts_of_unigram(json, where);
   check_bpe(model, where + ": model");
   const TokenizerJson& vocab = json_member(model, "vocab", where + ": model");
   require<DataError>(vocab.is_object(), "{}: model: vocab: expected an object", where);
   VisibleIds ids = visible_ids(vocab, where + ": model: vocab");
-  const std::vector<AddedToken> added = add_tokens(json, where, ids);
+  const std::vector<AddedToken> added = added_tokens(json, where);
+  for (const auto& [token, at] : added) add_token(ids, token.name, token.id, at);
   const std::vector<VisibleMerge> merges = merges_from(model, where + ": model");
   TokenizerParts parts;
   if (merges_characters(model)) {

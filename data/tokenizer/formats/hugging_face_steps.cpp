@@ -11,7 +11,8 @@ namespace weft {
 namespace {
 
 constexpr const char* kRepresented =
-    "weft has byte-level BPE as GPT-2, Llama 3, Qwen and SmolLM use it, and BPE of characters as Llama 2 does";
+    "weft has byte-level BPE as GPT-2, Llama 3, Qwen and SmolLM use it, BPE of characters as Llama 2 does, and unigram "
+    "models as T5 and XLM-RoBERTa have them";
 
 }  // namespace
 
@@ -28,6 +29,43 @@ void check_unused(const TokenizerJson& object, const char* name, const std::stri
 
 std::string text_member(const TokenizerJson& object, const char* name, const std::string& where) {
   return json_name(json_member(object, name, where), where + ": " + name);
+}
+
+bool is_blank_sign(const TokenizerJson& step, const char* member) {
+  return step.contains(member) && step[member] == kBlankSign;
+}
+
+std::vector<TokenizerJson> normalizer_steps(const TokenizerJson& json, const std::string& at) {
+  const auto found = json.find("normalizer");
+  if (found == json.end() || found->is_null()) return {};
+  if (!found->is_object()) refuse_member(at, *found);
+  if (text_member(*found, "type", at) != "Sequence") return {*found};
+  const TokenizerJson& list = json_list(json_member(*found, "normalizers", at), at + ": normalizers");
+  return {list.begin(), list.end()};
+}
+
+std::optional<NormalForm> normal_form_of_step(const TokenizerJson& step, const std::string& at) {
+  if (!step.is_object()) refuse_member(at, step);
+  const std::string type = text_member(step, "type", at);
+  for (const auto& [name, form] : EnumNames<NormalForm>::kNames) {
+    if (type == name) return form;
+  }
+  return {};
+}
+
+BlankRule read_metaspace(const TokenizerJson& step, const std::string& at) {
+  if (!is_blank_sign(step, "replacement")) refuse_member(at, step);
+  BlankRule rule;
+  const bool prepends = step.value("add_prefix_space", TokenizerJson(true)) == true;
+  const TokenizerJson scheme = step.value("prepend_scheme", TokenizerJson(prepends ? "always" : "never"));
+  if (scheme == "always")
+    rule.prefix = BlankPrefix::IfMissing;
+  else if (scheme == "first")
+    rule.prefix = BlankPrefix::IfMissingAtBegin;
+  else if (scheme != "never")
+    refuse_member(at + ": prepend_scheme", scheme);
+  rule.cuts = step.value("split", TokenizerJson(true)) == true;
+  return rule;
 }
 
 namespace {
@@ -86,25 +124,6 @@ std::vector<std::string> patterns_of(const TokenizerJson& json, const std::strin
   return patterns;
 }
 
-// The steps of a normalizer, one after another.
-std::vector<TokenizerJson> normalizer_steps(const TokenizerJson& json, const std::string& at) {
-  const auto found = json.find("normalizer");
-  if (found == json.end() || found->is_null()) return {};
-  if (!found->is_object()) refuse_member(at, *found);
-  if (text_member(*found, "type", at) != "Sequence") return {*found};
-  const TokenizerJson& list = json_list(json_member(*found, "normalizers", at), at + ": normalizers");
-  return {list.begin(), list.end()};
-}
-
-std::optional<NormalForm> normal_form_of_step(const TokenizerJson& step, const std::string& at) {
-  if (!step.is_object()) refuse_member(at, step);
-  const std::string type = text_member(step, "type", at);
-  for (const auto& [name, form] : EnumNames<NormalForm>::kNames) {
-    if (type == name) return form;
-  }
-  return {};
-}
-
 std::optional<NormalForm> normal_form_of(const TokenizerJson& json, const std::string& where) {
   const std::string at = where + ": normalizer";
   std::optional<NormalForm> form;
@@ -114,24 +133,6 @@ std::optional<NormalForm> normal_form_of(const TokenizerJson& json, const std::s
     form = one;
   }
   return form;
-}
-
-bool is_blank_sign(const TokenizerJson& step, const char* member) {
-  return step.contains(member) && step[member] == kBlankSign;
-}
-
-// What a Metaspace step does; older files have add_prefix_space in place of prepend_scheme.
-void read_metaspace(const TokenizerJson& step, const std::string& at, CharacterRule& rule) {
-  if (!is_blank_sign(step, "replacement") || rule.prefix != BlankPrefix::Never) refuse_member(at, step);
-  const bool prepends = step.value("add_prefix_space", TokenizerJson(true)) == true;
-  const TokenizerJson scheme = step.value("prepend_scheme", TokenizerJson(prepends ? "always" : "never"));
-  if (scheme == "always")
-    rule.prefix = BlankPrefix::IfMissing;
-  else if (scheme == "first")
-    rule.prefix = BlankPrefix::IfMissingAtBegin;
-  else if (scheme != "never")
-    refuse_member(at + ": prepend_scheme", scheme);
-  rule.cuts_at_blanks = step.value("split", TokenizerJson(true)) == true;
 }
 
 // The tokens that a template puts around a text. `single` is a list of tokens and the text.
@@ -205,7 +206,10 @@ CharacterRule character_rule(const TokenizerJson& json, const std::string& where
   const bool has_pre = pre != json.end() && !pre->is_null();
   if (has_pre && !pre->is_object()) refuse_member(at_pre, *pre);
   if (has_pre && text_member(*pre, "type", at_pre) == "Metaspace") {
-    read_metaspace(*pre, at_pre, rule);
+    const BlankRule blanks = read_metaspace(*pre, at_pre);
+    if (rule.prefix != BlankPrefix::Never) refuse_member(at_pre, *pre);
+    rule.prefix = blanks.prefix;
+    rule.cuts_at_blanks = blanks.cuts;
     writes_blanks = true;
   } else if (has_pre) {
     // Where the normalizer has left no blank, a split at blanks does nothing.

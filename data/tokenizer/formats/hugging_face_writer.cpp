@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "data/tokenizer/bpe/model.h"
 #include "data/tokenizer/formats/hugging_face.h"
+#include "data/tokenizer/formats/hugging_face_unigram.h"
 #include "data/tokenizer/formats/json.h"
 #include "data/tokenizer/pretokenizer.h"
 #include "data/tokenizer/pretokenizer_scan.h"
@@ -36,7 +37,7 @@ VisibleBpe visible_bpe(const Tokenizer& tokenizer) {
   if (!has_hugging_face_files(tokenizer)) {
     throw DataError(fmt::format("the tokenizer cannot be represented: it is {}{}", tokenizer.kind(),
                                 tokenizer.kind() == "bpe" ? " by ranks (tiktoken)" : ""),
-                    "these files hold BPE by merges: tokenizer.kind bpe, gpt2, huggingface or bytes");
+                    "these files hold BPE by merges and unigram models: tokenizer.kind bpe, gpt2, huggingface or bytes");
   }
   const auto model = BpeModel::read_json(parse_json(tokenizer.to_json(), "the tokenizer"), "the tokenizer");
   bpe.normal_form = model->parts().normal_form;
@@ -110,9 +111,10 @@ Json decoder(const VisibleBpe& bpe) {
   return {{"type", "Sequence"}, {"decoders", steps}};
 }
 
-// The post-processor that puts the frame's specials around a text; without specials ByteLevel's, which adds no token.
-Json post_processor(const std::vector<SpecialToken>& specials, const TextFrame& frame, bool by_characters) {
-  if (!frame.before && !frame.after) return by_characters ? Json() : byte_level(true);
+// The post-processor that puts the frame's specials around a text; without specials none, or ByteLevel's, which adds no
+// token. `of_text`: the model's tokens are text, and not bytes.
+Json post_processor(const std::vector<SpecialToken>& specials, const TextFrame& frame, bool of_text) {
+  if (!frame.before && !frame.after) return of_text ? Json() : byte_level(true);
   Json single = Json::array(), tokens = Json::object();
   const auto add = [&](const std::optional<int32_t>& id) {
     for (const SpecialToken& token : specials) {
@@ -145,32 +147,51 @@ std::string vocabulary_text(const VisibleBpe& bpe, const std::vector<SpecialToke
   return text;
 }
 
-std::string tokenizer_json(const VisibleBpe& bpe, const std::vector<SpecialToken>& specials, const TextFrame& frame) {
+Json added_tokens_json(const std::vector<SpecialToken>& specials) {
   Json added = Json::array();
-  for (const auto& [name, id, in_text] : specials) {
+  for (const auto& [name, id, in_text, strips_left] : specials) {
     added.push_back({{"id", id},
                      {"content", name},
                      {"single_word", false},
-                     {"lstrip", false},
+                     {"lstrip", strips_left},
                      {"rstrip", false},
                      {"normalized", false},
                      {"special", !in_text}});
   }
+  return added;
+}
+
+// `members`: with the names of the format, and commas between them.
+std::string tokenizer_json(const std::vector<SpecialToken>& specials, std::string_view members) {
+  return fmt::format(R"({{"version":"1.0","truncation":null,"padding":null,"added_tokens":{},{}}})"
+                     "\n",
+                     added_tokens_json(specials).dump(), members);
+}
+
+std::string bpe_json(const VisibleBpe& bpe, const std::vector<SpecialToken>& specials, const TextFrame& frame) {
   std::string merges;
   for (const auto& [left, right] : bpe.merges) {
     merges += fmt::format("{}{}", merges.empty() ? "" : ",", Json::array({left, right}).dump());
   }
   const bool by_characters = bpe.prefix.has_value();
-  return fmt::format(
-      R"({{"version":"1.0","truncation":null,"padding":null,"added_tokens":{},"normalizer":{},"pre_tokenizer":{},)"
-      R"("post_processor":{},"decoder":{},"model":{{"type":"BPE","dropout":null,"unk_token":null,)"
+  const std::string members = fmt::format(
+      R"("normalizer":{},"pre_tokenizer":{},"post_processor":{},"decoder":{},)"
+      R"("model":{{"type":"BPE","dropout":null,"unk_token":null,)"
       R"("continuing_subword_prefix":{},"end_of_word_suffix":{},"fuse_unk":{},"byte_fallback":{},)"
-      R"("ignore_merges":{},"vocab":{{{}}},"merges":[{}]}}}})"
-      "\n",
-      added.dump(), normalizer(bpe).dump(), pre_tokenizer(bpe).dump(),
-      post_processor(specials, frame, by_characters).dump(), decoder(bpe).dump(), by_characters ? "null" : R"("")",
-      by_characters ? "null" : R"("")", by_characters, by_characters, bpe.keeps_whole,
-      vocabulary_text(bpe, specials, ",", ":"), merges);
+      R"("ignore_merges":{},"vocab":{{{}}},"merges":[{}]}})",
+      normalizer(bpe).dump(), pre_tokenizer(bpe).dump(), post_processor(specials, frame, by_characters).dump(),
+      decoder(bpe).dump(), by_characters ? "null" : R"("")", by_characters ? "null" : R"("")", by_characters,
+      by_characters, bpe.keeps_whole, vocabulary_text(bpe, specials, ",", ":"), merges);
+  return tokenizer_json(specials, members);
+}
+
+std::string unigram_json(const Tokenizer& tokenizer, const TextFrame& frame) {
+  const UnigramMembers members = unigram_members(tokenizer);
+  return tokenizer_json(
+      tokenizer.specials(),
+      fmt::format(R"("normalizer":{},"pre_tokenizer":{},"post_processor":{},"decoder":{},"model":{})",
+                  members.normalizer.dump(), members.pre_tokenizer.dump(),
+                  post_processor(tokenizer.specials(), frame, true).dump(), members.decoder.dump(), members.model));
 }
 
 // Whether vocab.json and merges.txt, which say nothing else, describe the tokenizer.
@@ -199,16 +220,20 @@ std::string tokenizer_config(const Tokenizer& tokenizer, int64_t max_length) {
 }  // namespace
 
 bool has_hugging_face_files(const Tokenizer& tokenizer) {
-  if (tokenizer.kind() != "bpe") return tokenizer.kind() == "bytes";
+  if (tokenizer.kind() != "bpe") return tokenizer.kind() == "bytes" || tokenizer.kind() == "unigram";
   return parse_json(tokenizer.to_json(), "the tokenizer")["rule"] == "merges";
 }
 
 std::map<std::string, std::string> hugging_face_tokenizer_files(const Tokenizer& tokenizer, int64_t max_length,
                                                                 const TextFrame& frame) {
-  const VisibleBpe bpe = visible_bpe(tokenizer);
   std::map<std::string, std::string> files;
-  files["tokenizer.json"] = tokenizer_json(bpe, tokenizer.specials(), frame);
   files["tokenizer_config.json"] = tokenizer_config(tokenizer, max_length);
+  if (tokenizer.kind() == "unigram") {
+    files["tokenizer.json"] = unigram_json(tokenizer, frame);
+    return files;
+  }
+  const VisibleBpe bpe = visible_bpe(tokenizer);
+  files["tokenizer.json"] = bpe_json(bpe, tokenizer.specials(), frame);
   if (!is_as_gpt2(bpe, tokenizer.specials())) return files;
   std::string merges = "#version: 0.2\n";
   for (const auto& [left, right] : bpe.merges) merges += fmt::format("{} {}\n", left, right);

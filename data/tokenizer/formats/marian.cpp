@@ -206,8 +206,8 @@ TranslationTokenizers read_shared(const fs::path& directory, const TranslationId
 // The members of vocab.json, in the order of their ids. Tokens that have no text there are left out.
 std::string vocabulary_json(const Tokenizer& tokenizer, PieceTable pieces) {
   pieces.resize(static_cast<size_t>(tokenizer.vocabulary()));
-  for (const auto& [name, id, in_text] : tokenizer.specials()) {
-    if (name != reserved_name(id)) pieces[static_cast<size_t>(id)] = name;
+  for (const SpecialToken& token : tokenizer.specials()) {
+    if (token.name != reserved_name(token.id)) pieces[static_cast<size_t>(token.id)] = token.name;
   }
   std::string text;
   for (size_t id = 0; id < pieces.size(); ++id) {

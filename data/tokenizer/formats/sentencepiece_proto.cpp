@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text/utf8.h"
 #include "data/tokenizer/bpe/vocabulary.h"
+#include "data/tokenizer/unigram/charsmap.h"
 
 namespace weft {
 namespace {
@@ -94,53 +95,6 @@ bool flag(const WireField& field, const std::string& where, const char* name) {
   return field.value != 0;
 }
 
-// The table by which text is normalised: a trie as an array of units (Yata's double array, of darts-clone), and the
-// texts that its values point at. libsentencepiece looks up without checks, so each step that it can take is checked
-// here.
-class CharsMap {
- public:
-  CharsMap(std::string_view blob, const std::string& where) : where_(where) {
-    constexpr size_t kHead = 4;
-    check(blob.size() > kHead);
-    const size_t trie = little_endian_32(blob, 0);
-    check(trie < blob.size() - kHead && trie % 4 == 0 && trie > 0);
-    for (size_t at = 0; at < trie; at += 4) units_.push_back(little_endian_32(blob, kHead + at));
-    texts_ = blob.substr(kHead + trie);
-    check(texts_.back() == '\0');
-    check_steps();
-  }
-
- private:
-  void check(bool holds) const { require<DataError>(holds, "{}: the table of normalisation is damaged", where_); }
-  static uint32_t label(uint32_t unit) { return unit & 0x800000FFu; }
-  static bool has_leaf(uint32_t unit) { return (unit >> 8 & 1) != 0; }
-  static uint32_t offset(uint32_t unit) { return unit >> 10 << ((unit & 0x200u) >> 6); }
-
-  void check_steps() const {
-    std::vector<bool> seen(units_.size());
-    std::vector<uint32_t> waiting = {0};
-    while (!waiting.empty()) {
-      const uint32_t at = waiting.back();
-      waiting.pop_back();
-      const uint32_t base = at ^ offset(units_[at]);
-      for (uint32_t byte = 0; byte < 256; ++byte) {
-        const uint32_t next = base ^ byte;
-        check(next < units_.size());
-        if (seen[next] || label(units_[next]) != byte) continue;
-        seen[next] = true;
-        waiting.push_back(next);
-        if (!has_leaf(units_[next])) continue;
-        const uint32_t leaf = next ^ offset(units_[next]);
-        check(leaf < units_.size() && (units_[leaf] & 0x7FFFFFFFu) < texts_.size());
-      }
-    }
-  }
-
-  const std::string& where_;
-  std::vector<uint32_t> units_;
-  std::string_view texts_;
-};
-
 SentencePiece read_piece(std::string_view message, const std::string& where) {
   SentencePiece piece;
   read_message(message, where, [&](const WireField& field) {
@@ -185,7 +139,7 @@ void read_normalizer(std::string_view message, const std::string& where, Sentenc
   read_message(message, where, [&](const WireField& field) {
     if (field.number == 2) {
       expect(field, WireField::Type::Bytes, where, "the table of normalisation");
-      if (!field.bytes.empty()) CharsMap(field.bytes, where);
+      if (!field.bytes.empty()) CharsMap(field.bytes, where);  // libsentencepiece looks up without checks
     } else if (field.number == 3) {
       proto.add_dummy_prefix = flag(field, where, "add_dummy_prefix");
     } else if (field.number == 4) {

@@ -7,7 +7,8 @@
 
 FOLDER (default: shared/data beside the sources) has gpt2/vocab.json, gpt2/merges.txt and tiktoken/cl100k_base.tiktoken;
 nothing is downloaded. o200k's pattern is compared with cl100k's ranks. Texts are lines, so they hold no line feed and end in no
-carriage return; those go through `weft prepare` in other tests. Prints a line a comparison; fails on any difference.
+carriage return; those go through `weft prepare` in other tests. Unigram models are compared with several steps around them
+too, and with SentencePiece's published table of normalisation. Prints a line a comparison; fails on any difference.
 """
 import base64
 import json
@@ -23,13 +24,16 @@ import tokenizers
 from tiktoken.load import data_gym_to_mergeable_bpe_ranks, load_tiktoken_bpe
 from tiktoken_ext import openai_public
 
+from make_foreign_tokenizers import UNIGRAM, charsmap, metaspace, precompiled, replace, sequence, unigram_structures
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 FOREIGN = ROOT / "tests/data/tokenizer/foreign"
 PARTS = ["'s", "'S", "'\u017f", "'ll", "'LL", "'re", "don't", "\r", "\r\r", "\t", " ", "  ", "   ", " " * 40, "\u0085", "\u2028", "\u2029",
          "\u00a0", "\u3000", "\u200b", "\U0001f469\u200d\U0001f4bb", "\U0001f600", "\U0001f1f3\U0001f1f4", "<|endoftext|>", "<s>", "</s>", "<unk>",
          "<pad>", "<sep>", "\u2581", "\u0301", "e\u0301", "\u01c5", "\u0130", "\u1e9e", "\u03a3", "12345", "3.14", "\u0663\u0664", "\u00bd", "camelCase", "HTTPServer",
          "//", "/", "!?", "...", "-", "_", "\x00", "\x1c", "\x7f", "\ufeff", "\ufffd", "the", "Boat", "\u4e2d\u6587", "\u65e5\u672c\u8a9e", "\u0440\u0443\u0441", "\uff21\uff22", "\U000323af",
-         "\U0001e900"]
+         "\U0001e900", "<mask>", "<extra_id_0>", "<tool>", "\u00a0\u0301", "\ufb01", "e\u0302\u0301", "\u3000\u030a", "\u00ad", "\u1112\u1161\u11ab",
+         "\u2460", "\u2019", "<0x41>", "\u0915\u094d\u0937", "\u0e33", "\U0001f44d\U0001f3fd", "a\u200d"]
 
 
 def documents(count):
@@ -83,6 +87,38 @@ def in_weft_format(ranks, pattern):
                        "tokens": tokens, "specials": [], "roles": {}})
 
 
+def unigram_variants():
+    """Steps around a unigram model, by name: with the published table, and what other models have."""
+    table = charsmap(normalization_rule_name="nmt_nfkc")
+    prepend, blanks = {"type": "Prepend", "prepend": "\u2581"}, replace({"String": " "}, "\u2581")
+    strip = {"type": "Strip", "strip_left": True, "strip_right": True}
+    yield from unigram_structures(table).items()
+    for name, normalizer, pre_tokenizer in (
+            ("blanks by the normalizer", sequence("normalizers", prepend, blanks), None),
+            ("words alone", precompiled(table), {"type": "WhitespaceSplit"}),
+            ("no blank first", sequence("normalizers", strip, {"type": "NFC"}), metaspace("never", split=False)),
+            ("first", sequence("normalizers", precompiled(table), {"type": "NFKD"}), metaspace("first")),
+            ("stripped", sequence("normalizers", strip, precompiled(table), replace({"Regex": " {2,}"}, " ")), metaspace("always")),
+            ("ALBERT's", sequence("normalizers", replace({"String": "''"}, '"'), {"type": "NFKD"}, {"type": "StripAccents"},
+                                  {"type": "Lowercase"}, precompiled(table), replace({"Regex": " {2,}"}, " ")),
+             sequence("pretokenizers", {"type": "WhitespaceSplit"}, metaspace("always"))),
+            ("nothing", None, None)):
+        yield name, {"normalizer": normalizer, "pre_tokenizer": pre_tokenizer, "decoder": None}
+
+
+def compare_unigram(weft, folder, texts):
+    wrong = 0
+    for source in UNIGRAM:
+        file = json.loads((FOREIGN / f"{source}.json").read_text())
+        for name, structure in unigram_variants():
+            path = pathlib.Path(folder) / "unigram.json"
+            path.write_text(json.dumps({**file, **structure}))
+            tokenizer = tokenizers.Tokenizer.from_file(str(path))
+            wrong += compare(f"pieces of {source}, {name}, tokenizers", weft, path, texts,
+                             [tokenizer.encode(t, add_special_tokens=False).ids for t in texts], ["--specials"])
+    return wrong
+
+
 def main():
     weft = sys.argv[1]
     texts = list(documents(int(sys.argv[2]) if len(sys.argv) > 2 else 4549))
@@ -105,7 +141,8 @@ def main():
         patterned.write_text(in_weft_format(cl100k, "o200k"))
         encoding = tiktoken.Encoding("o200k", pat_str=O200K, mergeable_ranks=cl100k, special_tokens={})
         wrong += compare("o200k's pattern, tiktoken", weft, patterned, texts, [encoding.encode_ordinary(t) for t in texts])
-    for name in ("gpt2", "llama2", "llama3", "qwen2", "smollm2", "mistral", "gemma"):
+        wrong += compare_unigram(weft, folder, texts)
+    for name in ("gpt2", "llama2", "llama3", "qwen2", "smollm2", "mistral", "gemma", *UNIGRAM):
         tokenizer = tokenizers.Tokenizer.from_file(str(FOREIGN / f"{name}.json"))
         wrong += compare(f"{name}.json, tokenizers", weft, FOREIGN / f"{name}.json", texts,
                          [tokenizer.encode(t, add_special_tokens=False).ids for t in texts], ["--specials"])

@@ -145,7 +145,7 @@ TEST_F(TokenizerFiles, SayWhatIsWrongWithTheJson) {
   fails(with("/format", "tiktoken"), "format is \"tiktoken\"");
   fails(with("/version", 2), "version: expected version 1, which this weft reads, got 2");
   fails(with("/version", "1"), "which this weft reads, got \"1\"");
-  fails(with("/kind", "unigram"), "\"unigram\" is not bpe, bytes, chars, words or sentencepiece");
+  fails(with("/kind", "morphemes"), "\"morphemes\" is not bpe, bytes, chars, words, sentencepiece or unigram");
   fails(with("/more", 1), "unknown member \"more\"");
   fails(without("pattern"), "\"pattern\" is missing");
   fails(with("/pattern", "("), "pattern \"(\"");
