@@ -240,7 +240,8 @@ TransformerConfig nearest_ct2(const TransformerConfig& m) {
           .embedding_width = m.width,
           .padding_id = m.padding_id,
           .max_length = m.max_length,
-          .norm_kind = m.norm_kind,
+          // With a bias it would be a LayerNorm there.
+          .norm_kind = m.norm_bias ? NormKind::Layer : m.norm_kind,
           .norm_placement = m.norm_placement == NormPlacement::Post ? NormPlacement::Post : NormPlacement::Pre,
           .final_norm = m.final_norm,
           .norm_epsilon = m.norm_epsilon,

@@ -31,6 +31,7 @@ import sources
 # Names that are right, though nothing in weft has them, and what each name is.
 FOREIGN = {
     "model.shared.weight": "a tensor of Marian models",
+    "model.bin": "a file of CTranslate2",
     "model_type: weft": "a line of an exported config.json",
     "key: old -> new": "how changes of a job are printed",
     "bleu_seconds": "a field of metrics.jsonl that is made of a metric's name",
