@@ -30,7 +30,7 @@ class ParquetFile {
   // text with more than `most_bytes` bytes, one byte more is read.
   ParquetFile(const TextFile& file, std::span<const ParquetColumn> columns, int64_t most_bytes);
 
-  // Reads the next rows, whose texts have about a mebibyte or are one row. False at the end.
+  // Reads the next rows, whose texts have about a mebibyte, or more where single texts have. False at the end.
   bool read();
   int64_t num_read() const { return read_; }  // rows that read() gave last
   // The text of a row of these, by the number of the column; nullopt: it is null. Holds until the next read().

@@ -41,11 +41,18 @@ def seed(rows, **options):
     return file.getvalue()
 
 
+def with_huge_page(file):
+    """Says that the first page has 2 GiB when it is unpacked: the number is four bytes longer, and so is the column."""
+    assert file[4:7] == b"\x15\x00\x15" and file[7] < 0x80, "the first page begins otherwise"
+    bytes_in_file = pq.ParquetFile(io.BytesIO(file)).metadata.row_group(0).column(0).total_compressed_size
+    old, new = (bytes([0x16, 2 * n]) for n in (bytes_in_file, bytes_in_file + 4))
+    assert bytes_in_file + 4 < 64 and old in file, "the size of the column is written otherwise"
+    return file[:7] + b"\xfe\xff\xff\xff\x0f" + file[8:].replace(old, new)
+
+
 def seeds():
     rows = ["one", "", "two words"]
     zstd = seed(rows, compression="zstd")
-    type_of_page, size = b"\x15\x00\x15", zstd.index(b"\x15\x00\x15") + 3
-    assert zstd[4:7] == type_of_page and zstd[size] < 0x80, "the first page begins otherwise"
     return {
         "whole_dictionary": seed(["a", "b"] * 9, use_dictionary=True, row_group_size=9),
         "whole_rows": seed(rows, data_page_version="2.0"),
@@ -53,7 +60,7 @@ def seeds():
         "damaged_cut": zstd[:-1],
         "damaged_magic": b"PAR2" + zstd[4:-4] + b"PAR2",
         "damaged_null": seed(["one", None]),
-        "damaged_page_of_2_GiB": zstd[:size] + b"\xfe\xff\xff\xff\x0f" + zstd[size + 1:],
+        "damaged_page_of_2_GiB": with_huge_page(zstd),
     }
 
 

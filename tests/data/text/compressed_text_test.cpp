@@ -143,7 +143,7 @@ TEST(CompressedText, ParquetIsNamedWithTheCommandThatConvertsIt) {
   }
   const size_t at = hint.find("python3 -c");
   ASSERT_NE(at, std::string::npos) << hint;
-  const std::string command = std::regex_replace(hint.substr(at), std::regex("FILE"), "web");
+  const std::string command = std::regex_replace(hint.substr(at), std::regex("FILE"), "chats");
   EXPECT_THAT(read_file(source_dir() / "docs/adding_a_dataset.md"), HasSubstr(command + "\n"));
   EXPECT_THAT(lines_of(scratch.write("text", "PAR1 is how they begin\n")), ElementsAre("PAR1 is how they begin"));
 }
