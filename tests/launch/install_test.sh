@@ -74,8 +74,10 @@ tokenizer: {kind: bytes, specials: [</s>], eos: </s>}
 END
 expect 3 'web.parquet: Parquet needs a module of weft that cannot be loaded: libweft_parquet.so' 'pip install pyarrow' -- \
   ./bin/alone prepare web.yaml
-if [[ -e $build/lib/weft/libweft_parquet.so ]]; then
-  LD_LIBRARY_PATH=$(readelf -d "$build/lib/weft/libweft_parquet.so" | sed -nE 's/.*R(UN)?PATH.*\[(.*)\]/\2/p') \
-    expect 0 'prepared web' -- "$weft" prepare web.yaml
+module=$build/lib/weft/libweft_parquet.so
+if [[ -e $module ]]; then
+  readelf -d "$here/moved/lib/weft/libweft_parquet.so" >sections
+  lacks sections "PATH.*$(realpath "$build")"
+  LD_LIBRARY_PATH=$(ldd "$module" | sed -nE 's|.*=> (.*)/libparquet.*|\1|p') expect 0 'prepared web' -- "$weft" prepare web.yaml
 fi
 echo "the installation works where it was moved to, for a user who cannot write to it"
