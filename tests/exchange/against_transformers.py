@@ -123,7 +123,9 @@ def bits(tensor):
 
 
 def hold_tensors(bench, name, before, after):
+    """Compares every bit; weft has fp32 of tensors in fp16."""
     before, after = tensors(before), tensors(after)
+    before = {key: tensor.float() if tensor.dtype == torch.float16 else tensor for key, tensor in before.items()}
     different = [k for k in before.keys() | after.keys()
                  if k not in before or k not in after or before[k].dtype != after[k].dtype
                  or not torch.equal(bits(before[k]), bits(after[k]))]
@@ -332,6 +334,7 @@ MARIAN = dict(d_model=96, encoder_layers=3, decoder_layers=3, encoder_attention_
 MARIANS = {
     "marian, opus-mt": {},
     "marian, bf16": dict(dtype=torch.bfloat16),
+    "marian, fp16": dict(dtype=torch.float16),
     "marian, shards": dict(save=dict(max_shard_size="100KB")),
     "marian, relu, two vocabularies": dict(separate=True, config=dict(activation_function="relu", scale_embedding=False,
                                                                        share_encoder_decoder_embeddings=False)),
