@@ -328,9 +328,10 @@ def marian(bench):
     bench.hold("marian", "texts with other ids", sum(a != b for a, b in zip(bench.ids("back", texts), bench.ids("run", texts))), 0)
 
 
+# With weights half as large again, fp32 differs from fp64 by 6e-5 of the largest logit, in transformers too.
 MARIAN = dict(d_model=96, encoder_layers=3, decoder_layers=3, encoder_attention_heads=6, decoder_attention_heads=6,
-              encoder_ffn_dim=160, decoder_ffn_dim=160, max_position_embeddings=128, activation_function="swish",
-              scale_embedding=True, init_std=0.3, forced_eos_token_id=None)
+              encoder_ffn_dim=160, decoder_ffn_dim=160, max_position_embeddings=512, activation_function="swish",
+              scale_embedding=True, init_std=0.2, forced_eos_token_id=None)
 MARIANS = {
     "marian, opus-mt": {},
     "marian, bf16": dict(dtype=torch.bfloat16),
