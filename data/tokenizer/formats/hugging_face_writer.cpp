@@ -35,9 +35,10 @@ VisibleBpe visible_bpe(const Tokenizer& tokenizer) {
     return bpe;
   }
   if (!has_hugging_face_files(tokenizer)) {
-    throw DataError(fmt::format("the tokenizer cannot be represented: it is {}{}", tokenizer.kind(),
-                                tokenizer.kind() == "bpe" ? " by ranks (tiktoken)" : ""),
-                    "these files hold BPE by merges and unigram models: tokenizer.kind bpe, gpt2, huggingface or bytes");
+    throw DataError(
+        fmt::format("the tokenizer cannot be represented: it is {}{}", tokenizer.kind(),
+                    tokenizer.kind() == "bpe" ? " by ranks (tiktoken)" : ""),
+        "these files hold BPE by merges and unigram models: tokenizer.kind bpe, gpt2, huggingface or bytes");
   }
   const auto model = BpeModel::read_json(parse_json(tokenizer.to_json(), "the tokenizer"), "the tokenizer");
   bpe.normal_form = model->parts().normal_form;
