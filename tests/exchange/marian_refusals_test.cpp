@@ -48,7 +48,7 @@ TEST_F(MarianRefusals, ConfigurationsThatWeftCannotHave) {
 }
 
 TEST_F(MarianRefusals, VocabulariesThatAreDamaged) {
-  const int64_t ids = MarianDirectory().config["vocab_size"];
+  const int64_t ids = MarianDirectory("separate, untied").config["vocab_size"];
   const auto vocabulary = [](const std::function<void(Json&)>& change) {
     return [change](MarianDirectory& d) {
       Json json = Json::parse(d.files["vocab.json"]);
@@ -58,7 +58,7 @@ TEST_F(MarianRefusals, VocabulariesThatAreDamaged) {
   };
   const auto token = [&](const char* name, const Json& id) { return vocabulary([=](Json& v) { v[name] = id; }); };
   expect_marian_refusals(
-      "shared",
+      "separate, untied",
       {{token("new", 5), "vocab.json: \"new\": id 5 is that of"},
        {token("new", -1), "vocab.json: \"new\": expected an id of 0 to 16777215, got -1"},
        {token("new", 1.5), "vocab.json: \"new\": expected an id of"},
@@ -76,7 +76,8 @@ TEST_F(MarianRefusals, VocabulariesThatAreDamaged) {
        {file("tokenizer_config.json", R"({"added_tokens_decoder":{"9":{"content":"<x>"}}})"),
         "the added token \"<x>\""},
        {file("added_tokens.json", R"({"<x>":9})"), "added_tokens.json: the added token \"<x>\" cannot"},
-       {file("tokenizer_config.json", R"({"eos_token":"<end>"})"), "eos_token \"<end>\" is missing"}});
+       {file("tokenizer_config.json", R"({"eos_token":"<end>","separate_vocabs":true})"),
+        "eos_token \"<end>\" is missing"}});
   expect_marian_refusals("separate, relu", {{[](MarianDirectory& d) { d.files.erase("target_vocab.json"); },
                                              "target_vocab.json is missing"},
                                             {field("vocab_size", 9), "encoder.embed_tokens.weight has shape"}});
