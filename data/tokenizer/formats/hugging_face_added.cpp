@@ -13,7 +13,7 @@ bool is_set(const TokenizerJson& token, const char* option) {
 
 }  // namespace
 
-std::vector<AddedToken> added_tokens(const TokenizerJson& json, const std::string& where) {
+std::vector<AddedToken> added_tokens(const TokenizerJson& json, PlainNames plain, const std::string& where) {
   std::vector<AddedToken> tokens;
   if (!json.contains("added_tokens")) return tokens;
   const TokenizerJson& added = json_list(json["added_tokens"], where + ": added_tokens");
@@ -24,10 +24,8 @@ std::vector<AddedToken> added_tokens(const TokenizerJson& json, const std::strin
     for (const char* option : {"single_word", "rstrip"}) check_unused(token, option, named, {false});
     const auto special = token.find("special");
     const bool in_text = special != token.end() && *special == false;
-    // weft looks for names in a text as it is.
-    if (in_text && json.contains("normalizer") && !json["normalizer"].is_null()) {
-      check_unused(token, "normalized", named, {false});
-    }
+    const bool has_normalizer = json.contains("normalizer") && !json["normalizer"].is_null();
+    if (has_normalizer && (in_text || plain == PlainNames::OfAll)) check_unused(token, "normalized", named, {false});
     tokens.push_back({.token = {.name = name,
                                 .id = json_id(json_member(token, "id", at), at + ": id"),
                                 .in_text = in_text,

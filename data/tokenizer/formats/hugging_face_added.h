@@ -14,8 +14,11 @@ struct AddedToken {
   std::string at;  // file, member and name, for messages
 };
 
+// Which added tokens must be looked for in a text as it is, and not in its normal form, because weft does so.
+enum class PlainNames { OfInText, OfAll };
+
 // The tokens of added_tokens, in the order of the file. DataError beginning with `where` if weft would find one where
 // Hugging Face's tokenizers would not, or the other way round.
-std::vector<AddedToken> added_tokens(const TokenizerJson& json, const std::string& where);
+std::vector<AddedToken> added_tokens(const TokenizerJson& json, PlainNames plain, const std::string& where);
 
 }  // namespace weft

@@ -80,7 +80,7 @@ TokenizerParts parts_of_json(const TokenizerJson& json, const std::string& where
   const TokenizerJson& vocab = json_member(model, "vocab", where + ": model");
   require<DataError>(vocab.is_object(), "{}: model: vocab: expected an object", where);
   VisibleIds ids = visible_ids(vocab, where + ": model: vocab");
-  const std::vector<AddedToken> added = added_tokens(json, where);
+  const std::vector<AddedToken> added = added_tokens(json, PlainNames::OfInText, where);
   for (const auto& [token, at] : added) add_token(ids, token.name, token.id, at);
   const std::vector<VisibleMerge> merges = merges_from(model, where + ": model");
   TokenizerParts parts;

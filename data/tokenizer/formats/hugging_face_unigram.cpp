@@ -127,7 +127,7 @@ SpecialTokens specials_of(const TokenizerJson& json, const std::vector<UnigramPi
   for (size_t i = 0; i < pieces.size(); ++i) ids.emplace(pieces[i].text, static_cast<int32_t>(i));
   SpecialTokens specials;
   auto next = static_cast<int32_t>(pieces.size());
-  const std::vector<AddedToken> added = added_tokens(json, where);
+  const std::vector<AddedToken> added = added_tokens(json, PlainNames::OfAll, where);
   for (const auto& [token, at] : added) {
     const auto [known, is_new] = ids.emplace(token.name, next);
     require<DataError>(known->second == token.id, "{}: id {}, but tokenizers gives it {}", at, token.id, known->second);

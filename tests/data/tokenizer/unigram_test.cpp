@@ -191,6 +191,7 @@ TEST(UnigramFile, WhatCannotBeRepresentedIsRefusedByName) {
   fails("xlmr", "/pre_tokenizer/pretokenizers/1/replacement", "_", "\"replacement\":\"_\"");
   fails("xlmr", "/decoder", step("WordPiece"), "decoder: {\"type\":\"WordPiece\"} cannot be represented");
   fails("xlmr", "/added_tokens/0/id", 9, "\"<pad>\": id 9, but tokenizers gives it 0");
+  fails("xlmr", "/added_tokens/4/normalized", true, "\"<mask>\": normalized: true cannot be represented");
   fails("t5", "/added_tokens/6/id", 9999, "\"<tool>\": id 9999, but tokenizers gives it 3");
 }
 
