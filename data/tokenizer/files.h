@@ -16,10 +16,10 @@ TokenizerParts read_gpt2(const fs::path& vocab_json, const fs::path& merges_txt)
 TokenizerParts read_tiktoken(const fs::path& ranks, std::string_view pattern);
 
 // Reads a tokenizer.json of Hugging Face's tokenizers: byte-level BPE of a text or its normal form, cut by regular
-// expressions, GPT-2's pattern and digits, BPE of characters with byte fallback, or a unigram model
-// (hugging_face_unigram .h). Added tokens become specials, those that are not special `in_text`. The tokens that it
-// puts around whole texts (its post-processor) are ignored: the job sets these. DataError naming file and member if
-// weft would encode text differently: another model or normalizer, ...
+// expressions, GPT-2's pattern and digits, BPE of characters with byte fallback, or a unigram model. Added tokens
+// become specials, those that are not special `in_text`. The tokens that it puts around whole texts (its
+// post-processor) are ignored: the job sets these. DataError naming file and member if weft would encode text
+// differently: another model or normalizer, ...
 TokenizerParts read_hugging_face(const fs::path& tokenizer_json);
 
 // Reads a SentencePiece model, by BPE or unigram. Its unknown and control pieces become specials; the model states

@@ -81,14 +81,18 @@ configure 0 -DWEFT_ZSTD=OFF -Uzstd_ROOT
 matches "$log" 'weft: without zstd \(-DWEFT_ZSTD=OFF\)'
 configure 0 -UWEFT_ZSTD
 
-# dygraphs: the same.
-configure 0 -Ddygraphs_ROOT=/nonexistent
+# dygraphs and Arrow: the same.
+configure 0 -Ddygraphs_ROOT=/nonexistent -DARROW_ROOT=/nonexistent
+matches "$log" 'weft: without Parquet \(parquet/file_reader.h is not found\)'
 matches "$log" 'weft: pages without dygraphs \(dygraph.min.js, dygraph.css or its licence is not found\)'
-configure 1 -DWEFT_PAGES=ON
+configure 1 -DWEFT_PARQUET=ON
+matches "$log" 'WEFT_PARQUET=ON, but parquet/file_reader.h is not found. .pip install pyarrow.'
+configure 1 -DWEFT_PARQUET=OFF -DWEFT_PAGES=ON
+matches "$log" 'weft: without Parquet \(-DWEFT_PARQUET=OFF\)'
 matches "$log" 'WEFT_PAGES=ON, but dygraph.min.js, dygraph.css or its licence is not found. Install libjs-dygraphs'
 configure 0 -DWEFT_PAGES=OFF -Udygraphs_ROOT
 matches "$log" 'weft: pages without dygraphs \(-DWEFT_PAGES=OFF\)'
-configure 0 -UWEFT_PAGES
+configure 0 -UWEFT_PAGES -UWEFT_PARQUET -UARROW_ROOT
 
 # CUDA: an unknown choice; a build without it; and required, but without a compiler for it.
 configure 1 -DWEFT_CUDA=perhaps

@@ -197,8 +197,9 @@ std::string unigram_json(const Tokenizer& tokenizer, const TextFrame& frame) {
 
 // Whether vocab.json and merges.txt, which say nothing else, describe the tokenizer.
 bool is_as_gpt2(const VisibleBpe& bpe, const std::vector<SpecialToken>& specials) {
+  const auto is_plain = [](const SpecialToken& token) { return !token.in_text && !token.strips_left; };
   return bpe.cuts.size() == 1 && bpe.cuts[0].rule() == Pretokenizer::Rule::Gpt2 && !bpe.normal_form &&
-         !bpe.keeps_whole && std::ranges::none_of(specials, &SpecialToken::in_text);
+         !bpe.keeps_whole && std::ranges::all_of(specials, is_plain);
 }
 
 std::string tokenizer_config(const Tokenizer& tokenizer, int64_t max_length) {
