@@ -85,10 +85,11 @@ def main():
     lines("nulls", [{"text": None if i % 3 == 1 else f"row {i}"} for i in range(30)])
     write("nulls", {"text": [None if i % 3 == 1 else f"row {i}" for i in range(30)]}, row_group_size=10)
 
-    pairs = [{"prompt": f"What is {i} and {i}?", "answer": f"{2 * i}.", "source": i} for i in range(50)]
+    # A page holds fewer answers than prompts.
+    pairs = [{"prompt": f"Twice {i}?", "answer": f"{2 * i}, which is {i} and {i}.", "source": i} for i in range(50)]
     lines("answers", pairs)
     write("answers", {key: [pair[key] for pair in pairs] for key in ("answer", "source", "prompt")}, data_page_size=64,
-          write_batch_size=4, row_group_size=30, compression="zstd")
+          write_batch_size=4, row_group_size=30, compression="zstd", use_dictionary=False)
 
     # Texts of 100 KB, which are read in several pieces.
     write("long", {"text": [f"{i} " + "abcdefghi " * 10000 for i in range(40)]}, compression="zstd", row_group_size=25,
