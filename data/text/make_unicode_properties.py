@@ -14,6 +14,8 @@ import unicodedata
 
 import regex
 
+from unicode_tables import lower_table, table
+
 LICENCE = "SPDX-License-Identifier: Unicode-3.0"  # of the generated file (NOTICE)
 SURROGATES = range(0xD800, 0xE000)
 PUNCTUATION, NUMBER, SYMBOL, SPACE, CASED, IGNORABLE = (1 << i for i in range(6))
@@ -50,37 +52,13 @@ def property_runs():
         previous = value
 
 
-def lower_runs():
-    """(first, last, stride, delta): code points first, first + stride, ..., last map to themselves + delta."""
-    runs = []
+def small_letters():
     for cp in range(0x110000):
         if cp in SURROGATES or cp == 0x130:  # U+0130 becomes two characters, which to_lower() handles
             continue
         lowered = chr(cp).lower() if cp != 0x3A3 else "\u03c3"
         assert len(lowered) == 1, hex(cp)
-        delta = ord(lowered) - cp
-        if delta == 0:
-            continue
-        if runs and runs[-1][3] == delta:
-            first, last, stride, _ = runs[-1]
-            step = cp - last
-            if step <= 2 and (first == last or step == stride):
-                runs[-1] = (first, cp, step, delta)
-                continue
-        runs.append((cp, cp, 1, delta))
-    return runs
-
-
-def table(name, kind, rows):
-    lines = [f"constexpr {kind} {name}[] = {{"]
-    line = "   "
-    for row in rows:
-        cell = " {" + ", ".join(row) + "},"
-        if len(line) + len(cell) > 119:
-            lines.append(line)
-            line = "   "
-        line += cell
-    return "\n".join([*lines, line, "};\n"])
+        yield cp, ord(lowered)
 
 
 def main():
@@ -89,7 +67,7 @@ def main():
 // (str of Unicode {unicodedata.unidata_version}). Do not edit.
 """
     text += table("kPropertyRuns", "PropertyRun", ((hex(cp), str(value)) for cp, value in property_runs()))
-    text += table("kLowerRuns", "LowerRun", ((hex(a), hex(b), str(s), str(d)) for a, b, s, d in lower_runs()))
+    text += lower_table("kLowerRuns", "LowerRun", small_letters())
     (pathlib.Path(__file__).parent / "unicode_properties.inc").write_text(text)
 
 

@@ -11,10 +11,14 @@ more, of the new ones those that continue a grapheme once more, and all small le
 import base64
 import json
 import pathlib
+import sys
 
 import regex
 import tokenizers
 from tokenizers import normalizers
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "text"))
+from unicode_tables import lower_table, table  # noqa: E402
 
 LICENCE = "SPDX-License-Identifier: Unicode-3.0"  # of the generated file (NOTICE)
 CHARACTERS = [chr(c) for c in range(1, 0x110000) if not 0xD800 <= c <= 0xDFFF]
@@ -63,34 +67,11 @@ def ranges(characters):
     return found
 
 
-def lower_runs():
-    """(first, last, stride, delta): code points first, first + stride, ..., last map to themselves + delta."""
-    lower, runs = normalizers.Lowercase(), []
+def small_letters():
+    lower = normalizers.Lowercase()
     for c in CHARACTERS:
-        if c == "\u0130":  # becomes two characters, which to_lower_each() handles
-            continue
-        delta = ord(lower.normalize_str(c)) - ord(c)
-        if delta == 0:
-            continue
-        if runs and runs[-1][3] == delta:
-            first, last, stride, _ = runs[-1]
-            step = ord(c) - last
-            if step <= 2 and (first == last or step == stride):
-                runs[-1] = (first, ord(c), step, delta)
-                continue
-        runs.append((ord(c), ord(c), 1, delta))
-    return runs
-
-
-def table(name, kind, rows):
-    lines, line = [f"constexpr {kind} {name}[] = {{"], "   "
-    for row in rows:
-        cell = " {" + ", ".join(row) + "},"
-        if len(line) + len(cell) > 119:
-            lines.append(line)
-            line = "   "
-        line += cell
-    return "\n".join([*lines, line, "};\n"])
+        if c != "\u0130":  # becomes two characters, which to_lower_each() handles
+            yield ord(c), ord(lower.normalize_str(c))
 
 
 def main():
@@ -101,7 +82,7 @@ def main():
     for name, characters in (("kNewerMarks", marks), ("kFormerMarks", former_marks()), ("kNewerContinuing", newer_continuing(marks)),
                              ("kNewerOthers", newer_others())):
         text += table(name, "CharacterRange", ((hex(first), hex(last)) for first, last in ranges(characters)))
-    text += table("kSmallLetters", "SmallLetters", ((hex(a), hex(b), str(s), str(d)) for a, b, s, d in lower_runs()))
+    text += lower_table("kSmallLetters", "SmallLetters", small_letters())
     (pathlib.Path(__file__).parent / "tokenizers_unicode.inc").write_text(text)
 
 

@@ -20,27 +20,6 @@ DataConfig csv(const Scratch& scratch, std::vector<std::string> files) {
   return {.directory = (scratch / "out").string(), .format = TextFormat::Csv, .train = {.files = std::move(files)}};
 }
 
-struct Read {
-  std::vector<std::string> texts;
-  std::vector<int64_t> lines;
-  SkippedRecords skipped;
-};
-
-Read read_all(const DataConfig& config) {
-  BadRecords bad(config.bad_records == BadRecordPolicy::Skip);
-  const TextFiles files = resolve_files(config.train, config.format);
-  const auto reader = open_records(config, files, bad, 2);
-  Read read;
-  for (TextRecord record; reader->next(record);) {
-    read.texts.push_back(record.source);
-    read.lines.push_back(record.line);
-  }
-  EXPECT_EQ(reader->consumed(), total_bytes(files));
-  EXPECT_EQ(reader->checksums().size(), files.source.size());
-  read.skipped = bad.skipped();
-  return read;
-}
-
 TEST(Csv, QuotedFieldsHoldCommasQuotesAndLineEnds) {
   const Scratch scratch;
   const std::string file = scratch.write("a.csv",
@@ -50,16 +29,17 @@ TEST(Csv, QuotedFieldsHoldCommasQuotesAndLineEnds) {
                                          "3,\"a \"\"quoted\"\" word\",2003\n"
                                          "4,plain,2004\n"
                                          "5,\"\"\"\",2005");
-  const Read read = read_all(csv(scratch, {file}));
+  const RecordsRead read = read_records(csv(scratch, {file}));
   EXPECT_THAT(read.texts, ElementsAre("one, two", "line\nand\r\nline", "a \"quoted\" word", "plain", "\""));
   EXPECT_THAT(read.lines, ElementsAre(2, 3, 6, 7, 8));
+  EXPECT_EQ(read.file_checksums.size(), 1u);
 }
 
 TEST(Csv, LineEndsMayBeThoseOfWindowsAndEmptyLinesAreSkipped) {
   const Scratch scratch;
   const std::string file =
       scratch.write("a.csv", "\xEF\xBB\xBFtext\r\none\r\n\r\n\"two\"\r\n\"\"\r\nthree\rfour\r\n\nlast\r");
-  const Read read = read_all(csv(scratch, {file}));
+  const RecordsRead read = read_records(csv(scratch, {file}));
   EXPECT_THAT(read.texts, ElementsAre("one", "two", "three\rfour", "last"));
   EXPECT_THAT(read.lines, ElementsAre(2, 4, 6, 8));
 }
@@ -70,14 +50,14 @@ TEST(Csv, TheColumnIsChosenByItsNameInEachFile) {
   DataConfig config = csv(scratch, {scratch.write("a.csv", "body,id\none,1\n,2\nthree,3\n"), scratch.write("b.csv", ""),
                                     scratch.write("c.csv", "id,\"body\"\n4,four\n"), scratch.write("d.csv", "body\n")});
   config.json_field = "body";
-  EXPECT_THAT(read_all(config).texts, ElementsAre("one", "three", "four"));
+  EXPECT_THAT(read_records(config).texts, ElementsAre("one", "three", "four"));
 }
 
 TEST(Csv, LinesBeforeTheHeaderAreSkipped) {
   const Scratch scratch;
   DataConfig config = csv(scratch, {scratch.write("a.csv", "made by, a \"tool\n# 2024\ntext\none\n")});
   config.skip_lines = 2;
-  const Read read = read_all(config);
+  const RecordsRead read = read_records(config);
   EXPECT_THAT(read.texts, ElementsAre("one"));
   EXPECT_THAT(read.lines, ElementsAre(4));
 }
@@ -85,7 +65,7 @@ TEST(Csv, LinesBeforeTheHeaderAreSkipped) {
 TEST(Csv, CompressedFilesAreRead) {
   const Scratch scratch;
   write_gz(scratch, "a.csv.gz", "text\n\"one\nline\"\n");
-  EXPECT_THAT(read_all(csv(scratch, {(scratch / "a.csv.gz").string()})).texts, ElementsAre("one\nline"));
+  EXPECT_THAT(read_records(csv(scratch, {(scratch / "a.csv.gz").string()})).texts, ElementsAre("one\nline"));
 }
 
 TEST(Csv, FieldsAreWholeWhereverTheReadingStops) {
@@ -96,7 +76,7 @@ TEST(Csv, FieldsAreWholeWhereverTheReadingStops) {
     expected.push_back(std::string(static_cast<size_t>(1 + i % 700), 'a') + "\"\n,");
     text += "\"" + expected.back().substr(0, expected.back().size() - 3) + "\"\"\n,\"," + std::to_string(i) + "\r\n";
   }
-  EXPECT_EQ(read_all(csv(scratch, {scratch.write("a.csv", text)})).texts, expected);
+  EXPECT_EQ(read_records(csv(scratch, {scratch.write("a.csv", text)})).texts, expected);
 }
 
 TEST(Csv, AFileWithoutTheColumnIsRefused) {
@@ -105,7 +85,7 @@ TEST(Csv, AFileWithoutTheColumnIsRefused) {
     const auto error = [&](const std::string& text) {
       DataConfig config = csv(scratch, {scratch.write("a.csv", text)});
       config.bad_records = policy;
-      return error_of([&] { read_all(config); });
+      return error_of([&] { read_records(config); });
     };
     EXPECT_THAT(error("\nid,body\n1,x\n"),
                 AllOf(HasSubstr("a.csv:2: no column \"text\", only: id, body"), HasSubstr("data.json_field names")));
@@ -119,7 +99,7 @@ TEST(Csv, BadRecordsAreNamedWithTheirLine) {
   const Scratch scratch;
   const auto error = [&](const std::string& record) {
     const std::string file = scratch.write("a.csv", "id,text\n1,\"fine\nline\"\n" + record);
-    return error_of([&] { read_all(csv(scratch, {file})); });
+    return error_of([&] { read_records(csv(scratch, {file})); });
   };
   EXPECT_THAT(error("2,\"open\n3,x\n"), HasSubstr("a.csv:4: a quote that is not closed before the end of the file"));
   EXPECT_THAT(error("2,\"a\nb\" c\n"),
@@ -137,7 +117,7 @@ TEST(Csv, SkippingGoesToTheNextLine) {
   DataConfig config =
       csv(scratch, {scratch.write("a.csv", "id,text\n1,one\n2,t\"wo\n3\n4,four\n5,\"fi\" ve\n6,six\n")});
   config.bad_records = BadRecordPolicy::Skip;
-  const Read read = read_all(config);
+  const RecordsRead read = read_records(config);
   EXPECT_THAT(read.texts, ElementsAre("one", "four", "six"));
   EXPECT_EQ(read.skipped.reasons.at("not written as its format asks"), 2);
   EXPECT_EQ(read.skipped.reasons.at("too few columns"), 1);

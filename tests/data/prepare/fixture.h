@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <gtest/gtest.h>
+
 #include <map>
 #include <string>
 #include <vector>
 
 #include "data/dataset/dataset.h"
 #include "data/prepare/prepare.h"
+#include "data/prepare/records/record_reader.h"
 #include "data/tokenizer/tokenizer.h"
 #include "tests/data/dataset/fixture.h"
 #include "tests/support/scratch.h"
@@ -33,6 +36,29 @@ inline DataConfig text_config(const Scratch& scratch, std::vector<std::string> f
 
 inline DataConfig tsv_config(const Scratch& scratch, std::vector<std::string> files) {
   return {.directory = (scratch / "out").string(), .format = TextFormat::Tsv, .train = {.files = std::move(files)}};
+}
+
+// The records of training text, read as preparation reads them.
+struct RecordsRead {
+  std::vector<std::string> texts;  // sources
+  std::vector<int64_t> lines;
+  SkippedRecords skipped;
+  std::vector<uint64_t> file_checksums;
+};
+
+inline RecordsRead read_records(const DataConfig& config) {
+  BadRecords bad(config.bad_records == BadRecordPolicy::Skip);
+  const TextFiles files = resolve_files(config.train, config.format);
+  const auto reader = open_records(config, files, bad, 2);
+  RecordsRead read;
+  for (TextRecord record; reader->next(record);) {
+    read.texts.push_back(record.source);
+    read.lines.push_back(record.line);
+  }
+  EXPECT_EQ(reader->consumed(), total_bytes(files));
+  read.file_checksums = reader->checksums();
+  read.skipped = bad.skipped();
+  return read;
 }
 
 inline Ids all_tokens(const Dataset& dataset) {

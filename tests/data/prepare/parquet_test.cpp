@@ -23,28 +23,8 @@ std::string parquet_file(const std::string& name) {
   return (source_dir() / "tests/data/prepare/parquet" / name).string();
 }
 
-struct RowsRead {
-  std::vector<std::string> texts;
-  std::vector<int64_t> rows;
-  SkippedRecords skipped;
-};
-
-RowsRead rows_of(const DataConfig& config) {
-  BadRecords bad(config.bad_records == BadRecordPolicy::Skip);
-  const TextFiles files = resolve_files(config.train, config.format);
-  const auto reader = open_records(config, files, bad, 2);
-  RowsRead read;
-  for (TextRecord record; reader->next(record);) {
-    read.texts.push_back(record.source);
-    read.rows.push_back(record.line);
-  }
-  EXPECT_EQ(reader->consumed(), total_bytes(files));
-  read.skipped = bad.skipped();
-  return read;
-}
-
 std::string error_of_rows(const DataConfig& config) {
-  return error_of<DataError>([&] { rows_of(config); });
+  return error_of<DataError>([&] { read_records(config); });
 }
 
 class Parquet : public testing::Test {
@@ -58,7 +38,7 @@ class Parquet : public testing::Test {
   // What is said of a file of these bytes: its name is in place of FILE.
   std::string error_of_bytes(std::string_view bytes) const {
     const MemoryFile file({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
-    const std::string name = file.path().string(), error = error_of<DataError>([&] { rows_of(config(name)); });
+    const std::string name = file.path().string(), error = error_of<DataError>([&] { read_records(config(name)); });
     return error.starts_with(name) ? "FILE" + error.substr(name.size()) : error;
   }
   // All files of the dataset but its manifest, which names the text's format and file.
@@ -82,11 +62,11 @@ TEST_F(Parquet, MakesTheDatasetOfTheSameJsonLines) {
 }
 
 TEST_F(Parquet, TheWayInWhichTextIsStoredMakesNoDifference) {
-  const RowsRead lines = rows_of(config(parquet_file("documents.jsonl"), TextFormat::Jsonl));
+  const RecordsRead lines = read_records(config(parquet_file("documents.jsonl"), TextFormat::Jsonl));
   for (const char* stored : {"none", "snappy", "gzip", "zstd", "dictionary", "large", "delta", "required"}) {
-    const RowsRead rows = rows_of(config(parquet_file(fmt::format("documents-{}.parquet", stored))));
+    const RecordsRead rows = read_records(config(parquet_file(fmt::format("documents-{}.parquet", stored))));
     EXPECT_EQ(rows.texts, lines.texts) << stored;
-    EXPECT_EQ(rows.rows, lines.rows) << stored;
+    EXPECT_EQ(rows.lines, lines.lines) << stored;
   }
   EXPECT_LT(lines.texts.size(), size_t{90}) << "no row is empty";
 }
@@ -100,10 +80,10 @@ TEST_F(Parquet, MakesTheDatasetOfTheSamePromptsAndAnswers) {
 }
 
 TEST_F(Parquet, TextsOfManyPiecesAndRowGroupsAreWhole) {
-  const RowsRead read = rows_of(config(parquet_file("long.parquet")));
+  const RecordsRead read = read_records(config(parquet_file("long.parquet")));
   ASSERT_EQ(read.texts.size(), 40u);
   for (size_t i = 0; i < 40; ++i) {
-    EXPECT_EQ(read.rows[i], static_cast<int64_t>(i) + 1);
+    EXPECT_EQ(read.lines[i], static_cast<int64_t>(i) + 1);
     const std::string begin = fmt::format("{} abcdefghi abc", i);
     EXPECT_TRUE(read.texts[i].starts_with(begin) && read.texts[i].size() == begin.size() - 13 + 100'000) << i;
   }
@@ -112,9 +92,9 @@ TEST_F(Parquet, TextsOfManyPiecesAndRowGroupsAreWhole) {
 TEST_F(Parquet, FilesFollowOneAnotherAndOneWithoutRowsIsNone) {
   DataConfig data = config(parquet_file("types.parquet"));
   data.train.files = {parquet_file("types.parquet"), parquet_file("empty.parquet"), parquet_file("types.parquet")};
-  const RowsRead read = rows_of(data);
+  const RecordsRead read = read_records(data);
   EXPECT_THAT(read.texts, ElementsAre("a", "b", "a", "b"));
-  EXPECT_THAT(read.rows, ElementsAre(1, 2, 1, 2));
+  EXPECT_THAT(read.lines, ElementsAre(1, 2, 1, 2));
 }
 
 TEST_F(Parquet, NullsAreBadRecordsAsThoseOfJsonLinesAre) {
@@ -126,10 +106,10 @@ TEST_F(Parquet, NullsAreBadRecordsAsThoseOfJsonLinesAre) {
   skipping.bad_records = BadRecordPolicy::Skip;
   DataConfig lines = config(parquet_file("nulls.jsonl"), TextFormat::Jsonl);
   lines.bad_records = BadRecordPolicy::Skip;
-  const RowsRead rows = rows_of(skipping);
-  EXPECT_EQ(rows.texts, rows_of(lines).texts);
+  const RecordsRead rows = read_records(skipping);
+  EXPECT_EQ(rows.texts, read_records(lines).texts);
   EXPECT_EQ(rows.texts.size(), 20u);
-  EXPECT_EQ(rows.skipped.reasons, rows_of(lines).skipped.reasons);
+  EXPECT_EQ(rows.skipped.reasons, read_records(lines).skipped.reasons);
 }
 
 TEST_F(Parquet, TextThatIsNoneIsNamedWithItsRow) {
@@ -140,7 +120,7 @@ TEST_F(Parquet, TextThatIsNoneIsNamedWithItsRow) {
   small.max_record_bytes = 100'002;
   EXPECT_THAT(error_of_rows(small), HasSubstr("long.parquet:11: a record of more than 100002 bytes"));
   small.max_record_bytes = 100'003;
-  EXPECT_EQ(rows_of(small).texts.size(), 40u);
+  EXPECT_EQ(read_records(small).texts.size(), 40u);
 }
 
 TEST_F(Parquet, AColumnThatIsNoTextIsRefusedWithTheColumnsThereAre) {
