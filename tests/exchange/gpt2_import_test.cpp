@@ -163,7 +163,7 @@ TEST(Gpt2Import, OtherTokenizersAreRefusedByName) {
       {json(R"({"pre_tokenizer":{"add_prefix_space":true}})"), "add_prefix_space: true cannot"},
       {json(R"({"post_processor":{"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"x"}}]}})"),
        "post_processor: single"},
-      {json(R"({"added_tokens":[{"id":1,"content":"<x>","lstrip":true}]})"), "\"<x>\": lstrip: true cannot"},
+      {json(R"({"added_tokens":[{"id":1,"content":"<x>","rstrip":true}]})"), "\"<x>\": rstrip: true cannot"},
       {json(R"({"added_tokens":[{"id":1,"content":"a"}]})"), "id 1, but the vocabulary gives it 0"},
       {json(R"({})"), "no token is the single byte 0"},
       {file("tokenizer_config.json", R"({"eos_token":"<eos>"})"), "eos_token \"<eos>\" is no special token"},
