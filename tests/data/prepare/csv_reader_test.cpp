@@ -128,9 +128,8 @@ TEST(Csv, MakesTheDatasetOfTheSameJsonLines) {
   const Scratch scratch;
   std::string csv_text = "n,text\n", json_text;
   for (int i = 0; i < 400; ++i) {
-    const std::string number = std::to_string(i);
-    csv_text += number + ",\"document " + number + "\nsays \"\"no, no\"\"\"\n";
-    json_text += R"({"text": "document )" + number + R"(\nsays \"no, no\""})" + "\n";
+    csv_text += fmt::format("{0},\"document {0}\nsays \"\"no, no\"\"\"\n", i);
+    json_text += fmt::format(R"({{"text": "document {}\nsays \"no, no\""}})", i) + "\n";
   }
   DataConfig lines = csv(scratch, {scratch.write("a.jsonl", json_text)});
   lines.format = TextFormat::Jsonl;

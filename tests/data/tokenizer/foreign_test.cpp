@@ -65,11 +65,13 @@ TEST_P(HuggingFaceFile, WritesItsTokensAsTheFileDoes) {
   const auto tokens = written_tokens(*load_hugging_face(foreign(GetParam() + ".json")));
   const Json& vocab = file["model"]["vocab"];  // of a unigram model a list of [piece, score]
   if (vocab.is_array()) {
-    for (size_t id = 0; id < vocab.size(); ++id) EXPECT_EQ(tokens.at(id), vocab[id][0]);
+    for (size_t id = 0; id < vocab.size(); ++id) EXPECT_EQ(tokens.at(id), vocab[id][0].get<std::string>());
   } else {
-    for (const auto& [token, id] : vocab.items()) EXPECT_EQ(tokens.at(id), token);
+    for (const auto& [token, id] : vocab.items()) EXPECT_EQ(tokens.at(id.get<size_t>()), token);
   }
-  for (const Json& added : file["added_tokens"]) EXPECT_EQ(tokens.at(added["id"]), added["content"]);
+  for (const Json& added : file["added_tokens"]) {
+    EXPECT_EQ(tokens.at(added["id"].get<size_t>()), added["content"].get<std::string>());
+  }
 }
 
 // tokenizers gives a special that the vocabulary lacks the next free id, and not the one that added_tokens states.
