@@ -236,6 +236,16 @@ std::vector<std::string> written_tokens(const Tokenizer& tokenizer) {
   return tokens;
 }
 
+std::optional<std::string> special_name(const Tokenizer& tokenizer, SpecialRole role) {
+  const auto id = tokenizer.special(role);
+  for (const SpecialToken& token : tokenizer.specials()) {
+    if (token.id == id) return token.name;
+  }
+  return std::nullopt;
+}
+
+std::string reserved_name(int64_t id) { return fmt::format("<|reserved_{}|>", id); }
+
 void Tokenizer::save(const fs::path& path) const { write_file_atomically(path, to_json()); }
 
 std::shared_ptr<const Tokenizer> Tokenizer::from_json(std::string_view text, const std::string& where) {

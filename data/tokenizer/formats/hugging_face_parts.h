@@ -29,6 +29,5 @@ HuggingFaceParts read_hugging_face_parts(const fs::path& directory);
 // The tokenizer of a model with so many ids: those above the last token become specials <|reserved_ID|>. DataError
 // beginning with `where` if the model has fewer ids than the tokenizer.
 std::shared_ptr<const Tokenizer> with_ids(TokenizerParts parts, int64_t vocabulary, const std::string& where);
-std::string reserved_name(int64_t id);
 
 }  // namespace weft

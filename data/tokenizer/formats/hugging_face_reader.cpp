@@ -10,6 +10,7 @@
 #include "data/tokenizer/formats/hugging_face_added.h"
 #include "data/tokenizer/formats/hugging_face_parts.h"
 #include "data/tokenizer/formats/hugging_face_unigram.h"
+#include "data/tokenizer/written.h"
 
 namespace weft {
 namespace {
@@ -183,8 +184,6 @@ HuggingFaceParts read_hugging_face_parts(const fs::path& directory) {
   read_roles(directory, read.around, read.parts.specials);
   return read;
 }
-
-std::string reserved_name(int64_t id) { return fmt::format("<|reserved_{}|>", id); }
 
 TokenizerPtr with_ids(TokenizerParts parts, int64_t vocabulary, const std::string& where) {
   int64_t ids = parts.model->vocabulary();

@@ -35,13 +35,15 @@ bool is_blank_sign(const TokenizerJson& step, const char* member) {
   return step.contains(member) && step[member] == kBlankSign;
 }
 
-std::vector<TokenizerJson> normalizer_steps(const TokenizerJson& json, const std::string& at) {
-  const auto found = json.find("normalizer");
+std::vector<TokenizerJson> steps_of(const TokenizerJson& json, const char* member, const char* list,
+                                    const std::string& where) {
+  const std::string at = fmt::format("{}: {}", where, member);
+  const auto found = json.find(member);
   if (found == json.end() || found->is_null()) return {};
   if (!found->is_object()) refuse_member(at, *found);
   if (text_member(*found, "type", at) != "Sequence") return {*found};
-  const TokenizerJson& list = json_list(json_member(*found, "normalizers", at), at + ": normalizers");
-  return {list.begin(), list.end()};
+  const TokenizerJson& steps = json_list(json_member(*found, list, at), fmt::format("{}: {}", at, list));
+  return {steps.begin(), steps.end()};
 }
 
 std::optional<NormalForm> normal_form_of_step(const TokenizerJson& step, const std::string& at) {
@@ -107,11 +109,7 @@ std::vector<std::string> patterns_of_step(const TokenizerJson& step, const std::
 std::vector<std::string> patterns_of(const TokenizerJson& json, const std::string& where) {
   const std::string at = where + ": pre_tokenizer";
   const TokenizerJson& pre = json_member(json, "pre_tokenizer", where);
-  if (!pre.is_object()) refuse_member(at, pre);
-  TokenizerJson steps = TokenizerJson::array({pre});
-  if (text_member(pre, "type", at) == "Sequence") {
-    steps = json_list(json_member(pre, "pretokenizers", at), at + ": pretokenizers");
-  }
+  const std::vector<TokenizerJson> steps = steps_of(json, "pre_tokenizer", "pretokenizers", where);
   std::vector<std::string> patterns;
   for (size_t i = 0; i < steps.size(); ++i) {
     const bool is_last = i + 1 == steps.size();
@@ -127,7 +125,7 @@ std::vector<std::string> patterns_of(const TokenizerJson& json, const std::strin
 std::optional<NormalForm> normal_form_of(const TokenizerJson& json, const std::string& where) {
   const std::string at = where + ": normalizer";
   std::optional<NormalForm> form;
-  for (const TokenizerJson& step : normalizer_steps(json, at)) {
+  for (const TokenizerJson& step : steps_of(json, "normalizer", "normalizers", where)) {
     const auto one = normal_form_of_step(step, at);
     if (!one || form) refuse_member(at, step);
     form = one;
@@ -187,7 +185,7 @@ CharacterRule character_rule(const TokenizerJson& json, const std::string& where
   CharacterRule rule;
   bool writes_blanks = false;
   const std::string at = where + ": normalizer";
-  for (const TokenizerJson& step : normalizer_steps(json, at)) {
+  for (const TokenizerJson& step : steps_of(json, "normalizer", "normalizers", where)) {
     const auto form = normal_form_of_step(step, at);
     const std::string type = text_member(step, "type", at);
     if (form && !rule.normal_form) {

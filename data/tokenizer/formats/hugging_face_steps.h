@@ -22,8 +22,10 @@ void check_unused(const TokenizerJson& object, const char* name, const std::stri
 std::string text_member(const TokenizerJson& object, const char* name, const std::string& where);
 bool is_blank_sign(const TokenizerJson& step, const char* member);  // whether the member is U+2581
 
-// The steps of the file's normalizer, one after another; none if it has no normalizer.
-std::vector<TokenizerJson> normalizer_steps(const TokenizerJson& json, const std::string& at);
+// The steps of the file's normalizer, pre_tokenizer or decoder, one after another; none if that is absent or null. A
+// Sequence has them as the member `list`.
+std::vector<TokenizerJson> steps_of(const TokenizerJson& json, const char* member, const char* list,
+                                    const std::string& where);
 std::optional<NormalForm> normal_form_of_step(const TokenizerJson& step, const std::string& at);
 // What a Metaspace step does; older files have add_prefix_space in place of prepend_scheme.
 BlankRule read_metaspace(const TokenizerJson& step, const std::string& at);

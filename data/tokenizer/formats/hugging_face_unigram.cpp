@@ -66,14 +66,7 @@ bool may_move_beginning(const TextStep& step) {
 // WhitespaceSplit, Metaspace, or these two one after the other.
 void read_pre_tokenizer(const TokenizerJson& json, const std::string& where, TextRule& rule) {
   const std::string at = where + ": pre_tokenizer";
-  const auto pre = json.find("pre_tokenizer");
-  if (pre == json.end() || pre->is_null()) return;
-  if (!pre->is_object()) refuse_member(at, *pre);
-  TokenizerJson steps = TokenizerJson::array({*pre});
-  if (text_member(*pre, "type", at) == "Sequence") {
-    steps = json_list(json_member(*pre, "pretokenizers", at), at + ": pretokenizers");
-  }
-  for (const TokenizerJson& step : steps) {
+  for (const TokenizerJson& step : steps_of(json, "pre_tokenizer", "pretokenizers", where)) {
     if (!step.is_object() || rule.blanks) refuse_member(at, step);
     const std::string type = text_member(step, "type", at);
     if (type == "WhitespaceSplit")
@@ -92,14 +85,7 @@ void read_pre_tokenizer(const TokenizerJson& json, const std::string& where, Tex
 // that is put before a text. These decoders do the same.
 void check_decoder(const TokenizerJson& json, const std::string& where) {
   const std::string at = where + ": decoder";
-  const auto decoder = json.find("decoder");
-  if (decoder == json.end() || decoder->is_null()) return;
-  if (!decoder->is_object()) refuse_member(at, *decoder);
-  TokenizerJson steps = TokenizerJson::array({*decoder});
-  if (text_member(*decoder, "type", at) == "Sequence") {
-    steps = json_list(json_member(*decoder, "decoders", at), at + ": decoders");
-  }
-  for (const TokenizerJson& step : steps) {
+  for (const TokenizerJson& step : steps_of(json, "decoder", "decoders", where)) {
     if (!step.is_object()) refuse_member(at, step);
     const std::string type = text_member(step, "type", at);
     const bool gives_blanks = type == "Replace" && step.value("content", TokenizerJson()) == " " &&
@@ -147,7 +133,7 @@ TokenizerParts parts_of_unigram(const TokenizerJson& json, const std::string& wh
   const auto fallback = model.find("byte_fallback");
   UnigramVocabulary vocabulary{
       .rule = {}, .pieces = read_pieces(model, at), .byte_fallback = fallback != model.end() && *fallback == true};
-  for (const TokenizerJson& step : normalizer_steps(json, at_steps)) {
+  for (const TokenizerJson& step : steps_of(json, "normalizer", "normalizers", where)) {
     vocabulary.rule.steps.push_back(text_step(step, at_steps));
   }
   read_pre_tokenizer(json, where, vocabulary.rule);

@@ -5,16 +5,13 @@
 #include "base/error.h"
 #include "data/tokenizer/formats/base64.h"
 #include "data/tokenizer/formats/hugging_face_unigram.h"
+#include "data/tokenizer/formats/written_steps.h"
 #include "data/tokenizer/pretokenizer_scan.h"
 
 namespace weft {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
-
-OrderedJson replace_step(const OrderedJson& pattern, std::string_view by) {
-  return {{"type", "Replace"}, {"pattern", pattern}, {"content", by}};
-}
 
 struct StepToMember {
   OrderedJson operator()(const CharsMap& map) const {
@@ -31,37 +28,17 @@ struct StepToMember {
   OrderedJson operator()(NormalForm form) const { return {{"type", enum_name(form)}}; }
 };
 
-// One step by itself, several in a Sequence, which has them as the member `name`.
-OrderedJson sequence_of(const OrderedJson& steps, const char* name) {
-  if (steps.size() < 2) return steps.empty() ? OrderedJson() : steps[0];
-  return {{"type", "Sequence"}, {name, steps}};
-}
-
 OrderedJson normalizer_of(const TextRule& rule) {
   OrderedJson steps = OrderedJson::array();
   for (const TextStep& step : rule.steps) steps.push_back(std::visit(StepToMember{}, step));
   return sequence_of(steps, "normalizers");
 }
 
-OrderedJson metaspace_of(const BlankRule& blanks) {
-  const char* scheme = blanks.prefix == BlankPrefix::Never       ? "never"
-                       : blanks.prefix == BlankPrefix::IfMissing ? "always"
-                                                                 : "first";
-  return {{"type", "Metaspace"}, {"replacement", kBlankSign}, {"prepend_scheme", scheme}, {"split", blanks.cuts}};
-}
-
 OrderedJson pre_tokenizer_of(const TextRule& rule) {
   OrderedJson steps = OrderedJson::array();
   if (rule.cuts_at_space) steps.push_back({{"type", "WhitespaceSplit"}});
-  if (rule.blanks) steps.push_back(metaspace_of(*rule.blanks));
+  if (rule.blanks) steps.push_back(metaspace_step(rule.blanks->prefix, rule.blanks->cuts));
   return sequence_of(steps, "pretokenizers");
-}
-
-OrderedJson decoder_of(const TextRule& rule) {
-  OrderedJson steps =
-      OrderedJson::array({replace_step({{"String", kBlankSign}}, " "), {{"type", "ByteFallback"}}, {{"type", "Fuse"}}});
-  if (rule.puts_blank()) steps.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
-  return sequence_of(steps, "decoders");
 }
 
 // Tokenizers gives a special that is no piece the next id behind the pieces, and one that has a piece's name its id.
@@ -94,7 +71,7 @@ UnigramMembers unigram_members(const Tokenizer& tokenizer) {
   }
   return {.normalizer = normalizer_of(parts.rule),
           .pre_tokenizer = pre_tokenizer_of(parts.rule),
-          .decoder = decoder_of(parts.rule),
+          .decoder = decoder_of_pieces(parts.rule.puts_blank()),
           .model = fmt::format(R"({{"type":"Unigram","unk_id":{},"vocab":[{}],"byte_fallback":{}}})", *unk, pieces,
                                parts.byte_fallback)};
 }

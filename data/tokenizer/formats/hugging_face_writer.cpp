@@ -7,9 +7,11 @@
 #include "data/tokenizer/formats/hugging_face.h"
 #include "data/tokenizer/formats/hugging_face_unigram.h"
 #include "data/tokenizer/formats/json.h"
+#include "data/tokenizer/formats/written_steps.h"
 #include "data/tokenizer/pretokenizer.h"
 #include "data/tokenizer/pretokenizer_scan.h"
 #include "data/tokenizer/symbol_models.h"
+#include "data/tokenizer/written.h"
 
 namespace weft {
 namespace {
@@ -59,18 +61,11 @@ Json byte_level(bool use_regex) {
   return {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", use_regex}};
 }
 
-Json replace(std::string_view what, std::string_view by) {
-  return {{"type", "Replace"}, {"pattern", {{"String", what}}}, {"content", by}};
-}
-
 // The pre-tokenizer that writes blanks as U+2581; null where the normalizer does.
 Json metaspace(const VisibleBpe& bpe) {
   const bool splits = bpe.cuts.back().rule() == Pretokenizer::Rule::Blanks;
   if (bpe.prefix == BlankPrefix::Always || (bpe.prefix == BlankPrefix::Never && !splits)) return {};
-  const char* scheme = bpe.prefix == BlankPrefix::Never       ? "never"
-                       : bpe.prefix == BlankPrefix::IfMissing ? "always"
-                                                              : "first";
-  return {{"type", "Metaspace"}, {"replacement", kBlankSign}, {"prepend_scheme", scheme}, {"split", splits}};
+  return metaspace_step(*bpe.prefix, splits);
 }
 
 Json pre_tokenizer(const VisibleBpe& bpe) {
@@ -89,27 +84,20 @@ Json pre_tokenizer(const VisibleBpe& bpe) {
                      {"invert", false}});
     if (is_last) steps.push_back(byte_level(false));
   }
-  if (steps.size() == 1) return steps[0];
-  return {{"type", "Sequence"}, {"pretokenizers", steps}};
+  return sequence_of(steps, "pretokenizers");
 }
 
 Json normalizer(const VisibleBpe& bpe) {
   Json steps = Json::array();
   if (bpe.normal_form) steps.push_back({{"type", enum_name(*bpe.normal_form)}});
   if (bpe.prefix == BlankPrefix::Always) steps.push_back({{"type", "Prepend"}, {"prepend", kBlankSign}});
-  if (bpe.prefix && metaspace(bpe).is_null()) steps.push_back(replace(" ", kBlankSign));
-  if (steps.size() < 2) return steps.empty() ? Json() : steps[0];
-  return {{"type", "Sequence"}, {"normalizers", steps}};
+  if (bpe.prefix && metaspace(bpe).is_null()) steps.push_back(replace_step({{"String", " "}}, kBlankSign));
+  return sequence_of(steps, "normalizers");
 }
 
-// Bytes of visible text are joined; of pieces, U+2581 becomes a blank, and the blank that was put before a text goes.
+// Bytes of visible text are joined.
 Json decoder(const VisibleBpe& bpe) {
-  if (!bpe.prefix) return byte_level(true);
-  Json steps = Json::array({replace(kBlankSign, " "), {{"type", "ByteFallback"}}, {{"type", "Fuse"}}});
-  if (bpe.prefix != BlankPrefix::Never) {
-    steps.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
-  }
-  return {{"type", "Sequence"}, {"decoders", steps}};
+  return bpe.prefix ? decoder_of_pieces(bpe.prefix != BlankPrefix::Never) : byte_level(true);
 }
 
 // The post-processor that puts the frame's specials around a text; without specials none, or ByteLevel's, which adds no
@@ -207,10 +195,7 @@ std::string tokenizer_config(const Tokenizer& tokenizer, int64_t max_length) {
                  {"model_max_length", max_length},
                  {"clean_up_tokenization_spaces", false}};
   const auto add = [&](const char* key, SpecialRole role) {
-    const auto id = tokenizer.special(role);
-    for (const SpecialToken& token : tokenizer.specials()) {
-      if (token.id == id) config[key] = token.name;
-    }
+    if (const auto name = special_name(tokenizer, role)) config[key] = *name;
   };
   add("bos_token", SpecialRole::Bos);
   add("eos_token", SpecialRole::Eos);

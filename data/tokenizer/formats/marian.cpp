@@ -8,6 +8,7 @@
 #include "data/tokenizer/bpe/vocabulary.h"
 #include "data/tokenizer/formats/hugging_face_parts.h"
 #include "data/tokenizer/formats/sentencepiece.h"
+#include "data/tokenizer/written.h"
 
 namespace weft {
 namespace {
@@ -236,10 +237,8 @@ std::map<std::string, std::string> marian_tokenizer_files(const Tokenizer& sourc
                                    {"model_max_length", max_length},
                                    {"clean_up_tokenization_spaces", false}};
   const auto name = [&](const char* key, SpecialRole which) {
-    const auto id = target.special(which) ? target.special(which) : target.special(SpecialRole::Eos);
-    for (const SpecialToken& token : target.specials()) {
-      if (token.id == id) config[key] = token.name;
-    }
+    const auto found = special_name(target, target.special(which) ? which : SpecialRole::Eos);
+    if (found) config[key] = *found;
   };
   name("eos_token", SpecialRole::Eos), name("unk_token", SpecialRole::Unk), name("pad_token", SpecialRole::Pad);
   std::map<std::string, std::string> files = {{kSourceModel, of_source->model},
