@@ -21,15 +21,12 @@ import itertools
 import json
 import pathlib
 import shutil
-import subprocess
-import sys
-import tempfile
 
 import ctranslate2
 import numpy
 import tokenizers
+from comparison import SOURCES, Bench
 
-SOURCES = pathlib.Path(__file__).resolve().parents[2]
 BOUND = 2e-6
 NEW_TOKENS = 40
 
@@ -90,33 +87,6 @@ CASES = {
     "one head of keys, plain scores": dict(
         model=dict(MARIAN, kv_heads=1, attention_score="plain"), tokenizer=ONE, data="source_eos: true"),
 }
-
-
-class Bench:
-    def __init__(self, build):
-        self.build = build.resolve()
-        self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="against-"))
-        self.failed, self.report = False, {}
-
-    def run(self, program, *words, text=None):
-        done = subprocess.run([self.build / program, *map(str, words)], capture_output=True, cwd=self.scratch,
-                              input=text.encode() if text else b"")
-        if done.returncode != 0:
-            sys.exit(f"{program} {' '.join(map(str, words))}: {done.stderr.decode()}")
-        return done.stdout
-
-    def weft(self, *words, text=None):
-        return self.run("weft", *words, text=text).decode()
-
-    def hold(self, case, what, value, bound):
-        good = value <= bound  # not-a-number is not
-        self.failed |= not good
-        self.report.setdefault(case, {})[what] = value
-        print(f"{case:38} {what:44} {value:<12.6g} (at most {bound:g}){'' if good else '   FAILED'}", flush=True)
-
-    def clear(self):
-        shutil.rmtree(self.scratch)
-        self.scratch.mkdir()
 
 
 def sample_lines(name, count):
@@ -193,7 +163,7 @@ def language(bench, name, checkpoint, served):
              for start, o in zip(starts, ours)]
     scores = [result.log_probs[len(start) - 1:] for start, result in zip(starts, served.model.score_batch(whole))]
     ids = served.ids(whole[0])
-    raw = bench.run("tests/exchange/model_says", checkpoint, "logits", text=" ".join(map(str, ids)))
+    raw = bench.says(checkpoint, "logits", " ".join(map(str, ids)))
     logits = numpy.frombuffer(raw, dtype=numpy.float32).reshape(len(ids), -1)
     view = served.model.forward_batch([ids])
     largest = float(numpy.abs(logits).max())
@@ -241,6 +211,7 @@ def main():
     parser.add_argument("cases", nargs="*")
     args = parser.parse_args()
     bench = Bench(args.build)
+    bench.folder = bench.scratch
     try:
         for name, case in CASES.items():
             if not args.cases or name in args.cases:
@@ -250,10 +221,7 @@ def main():
             run_case(bench, path.name, {}, path)
     finally:
         shutil.rmtree(bench.scratch, ignore_errors=True)
-    if args.json:
-        versions = {m.__name__: m.__version__ for m in (ctranslate2, tokenizers)}
-        pathlib.Path(args.json).write_text(json.dumps({"versions": versions, "figures": bench.report}, indent=1) + "\n")
-    sys.exit(1 if bench.failed else 0)
+    bench.finish(args.json, (ctranslate2, tokenizers))
 
 
 if __name__ == "__main__":

@@ -18,23 +18,21 @@ sentencepiece). --trained compares the logits of a model that weft trained, on a
 """
 
 import argparse
-import gzip
-import itertools
 import json
 import math
-import os
 import pathlib
 import random
 import shutil
 import subprocess
 import sys
-import tempfile
 
 import numpy
 import torch
 import transformers
-from safetensors import safe_open
-from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
+from comparison import SOURCES, Bench
+from marian_cases import marian, marian_import
+from stored_models import TEXTS, attention_difference, hold_tensors
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
 SMALL = dict(n_layer=3, n_embd=96, n_head=4, n_positions=128)
 CASES = {
@@ -75,61 +73,8 @@ WIDE = [("llama, as 3.2 1B", "Llama", 2048, 8192, 32, 8, dict(tie_word_embedding
 CASES |= {name: dict(family=family, memory=True, config=dict(
     LIKE_LLAMA, hidden_size=width, intermediate_size=ffn, num_attention_heads=heads, num_key_value_heads=kv_heads,
     num_hidden_layers=2, initializer_range=0.02, **config)) for name, family, width, ffn, heads, kv_heads, config in WIDE}
-TEXTS = ["Hello world", "In a village of La Mancha, the name of which I have no desire to call to mind,", "it's  2024\n\n\n",
-         "Où est le café? \U0001f600 中文 ÀÉ", " \t leading and trailing  ", "a" * 300, "I'LL'VE 12345678 x²½"]
 PIECES = [" ", "  ", "\n", "\r\n", "\t", "'s", "'LL", "l", "L", "é", "ſ", "中", "1", "23", "½", "!", "_", "\u00a0", "\u3000",
           "\u0301", "\U0001f600", "the", "Cat", "'"]
-
-
-class Bench:
-    def __init__(self, args):
-        self.build, self.data = pathlib.Path(args.build).resolve(), args.data
-        self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="against-"))
-        self.failed, self.report = False, {}
-
-    def weft(self, *words, check=True):
-        done = subprocess.run([self.build / "weft", *map(str, words)], capture_output=True, text=True)
-        if check and done.returncode != 0:
-            sys.exit(f"weft {' '.join(map(str, words))}: {done.stderr}")
-        return done.stdout
-
-    def says(self, checkpoint, what, text):
-        done = subprocess.run([self.build / "tests/exchange/model_says", checkpoint, what], input=text.encode(),
-                              capture_output=True, check=True)
-        return done.stdout
-
-    def ids(self, checkpoint, texts, what="ids"):
-        lines = self.says(checkpoint, what, "".join(json.dumps(text) + "\n" for text in texts)).decode().splitlines()
-        return [[int(i) for i in line.split()] for line in lines]
-
-    def hold(self, case, what, value, bound):
-        good = value <= bound
-        self.failed |= not good
-        self.report.setdefault(case, {})[what] = value
-        print(f"{case:26} {what:44} {value:<12.6g} (at most {bound:g}){'' if good else '   FAILED'}", flush=True)
-
-
-def tensors(directory):
-    found = {}
-    for file in sorted(pathlib.Path(directory).glob("*.safetensors")):
-        with safe_open(file, "pt") as opened:
-            for key in opened.keys():
-                found[key] = opened.get_tensor(key)
-    return found
-
-
-def bits(tensor):
-    return tensor.view(torch.int16 if tensor.dtype == torch.bfloat16 else torch.int32)
-
-
-def hold_tensors(bench, name, before, after):
-    """Compares every bit; weft has fp32 of tensors in fp16."""
-    before, after = tensors(before), tensors(after)
-    before = {key: tensor.float() if tensor.dtype == torch.float16 else tensor for key, tensor in before.items()}
-    different = [k for k in before.keys() | after.keys()
-                 if k not in before or k not in after or before[k].dtype != after[k].dtype
-                 or not torch.equal(bits(before[k]), bits(after[k]))]
-    bench.hold(name, "tensors that differ after the round trip", len(different), 0)
 
 
 def peak_of(command):
@@ -167,14 +112,6 @@ def hold_logits(bench, name, checkpoint, model, ids, relative=None):
     bound = relative * largest if relative else 1e-4
     bench.hold(name, f"logits differ (they reach {largest:.3g})", (ours - logits).abs().max().item(), bound)
     return logits
-
-
-def attention_difference(said, kind, theirs):
-    """The largest difference between weights of one kind as weft said them and the attentions of transformers, which are
-    [1, heads, queries, keys] a layer."""
-    maps = [numpy.array(found["heads"]) for found in said["attention"] if found["kind"] == kind]
-    assert [m.shape for m in maps] == [tuple(layer[0].shape) for layer in theirs], [m.shape for m in maps]
-    return max(float(numpy.abs(ours - layer[0].numpy()).max()) for ours, layer in zip(maps, theirs))
 
 
 def gpt_attention(bench, name, checkpoint, directory):
@@ -290,148 +227,18 @@ checkpoint: {{every_steps: 3}}
         bench.hold(f"tokenizers: {pattern}", "texts that come back otherwise", back, 0)
 
 
-def marian(bench):
-    """Compares a translation model that weft trains on the sample corpus; greedy texts of 25 of its training sentences."""
-    root = bench.scratch / "marian"
-    root.mkdir()
-    sources = pathlib.Path(__file__).resolve().parents[2]
-    changes = [f"data.directory={root}/data", f"run_dir={root}/run", "model.norm_placement=post", "model.final_norm=false",
-               "model.sinusoid_form=halves", "model.scale_embedding=true", "train.max_steps=100", "model.width=64",
-               "checkpoint.every_steps=100", "schedule.warmup_steps=10", "evaluation.every_steps=0", "evaluation.every_epochs=0"]
-    changes = [word for change in changes for word in ("--set", change)]
-    os.chdir(root)
-    os.symlink(sources / "configs", "configs")
-    job = sources / "configs/sample/translation.yaml"
-    bench.weft("prepare", job, *changes)
-    bench.weft("train", job, *changes)
-    bench.weft("export-hf", "run", "out")
-    model = AutoModelForSeq2SeqLM.from_pretrained("out").eval()
-    tokenizer = AutoTokenizer.from_pretrained("out")
-    with gzip.open("configs/sample/train.tsv.gz", "rt", encoding="utf-8") as lines:
-        texts = [line.split("\t")[0] for line in itertools.islice(lines, 25)]
-    for method, ours, theirs in (("greedy", ["--search", "method=greedy"], dict(num_beams=1)),
-                                 ("beam 4", ["--beam", "4"], dict(num_beams=4, early_stopping=True))):
-        words = ["translate", "--checkpoint", "run", *ours]
-        for option in ("max_length_factor=0", "max_length_extra=40"):
-            words += ["--search", option]
-        said = subprocess.run([bench.build / "weft", *words], input="\n".join(texts) + "\n", capture_output=True,
-                              text=True, check=True).stdout.splitlines()
-        generated = [generated_text(model, tokenizer, text, theirs) for text in texts]
-        assert len(said) == len(generated)
-        different = [(a, b) for a, b in zip(said, generated) if a != b]
-        print(different[:3])
-        bench.hold("marian", f"{method}: texts of {len(texts)} that differ", len(different), 0)
-    marian_attention(bench, texts[:3])
-    bench.weft("import-hf", "out", "back")
-    bench.weft("export-hf", "back", "again")
-    hold_tensors(bench, "marian", "out", "again")
-    bench.hold("marian", "texts with other ids", sum(a != b for a, b in zip(bench.ids("back", texts), bench.ids("run", texts))), 0)
-
-
-# With weights half as large again, fp32 differs from fp64 by 6e-5 of the largest logit, in transformers too.
-MARIAN = dict(d_model=96, encoder_layers=3, decoder_layers=3, encoder_attention_heads=6, decoder_attention_heads=6,
-              encoder_ffn_dim=160, decoder_ffn_dim=160, max_position_embeddings=512, activation_function="swish",
-              scale_embedding=True, init_std=0.2, forced_eos_token_id=None)
-MARIANS = {
-    "marian, opus-mt": {},
-    "marian, bf16": dict(dtype=torch.bfloat16),
-    "marian, fp16": dict(dtype=torch.float16),
-    "marian, shards": dict(save=dict(max_shard_size="100KB")),
-    "marian, relu, two vocabularies": dict(separate=True, config=dict(activation_function="relu", scale_embedding=False,
-                                                                       share_encoder_decoder_embeddings=False)),
-    "marian, gelu, untied": dict(separate=True, config=dict(activation_function="gelu", tie_word_embeddings=False,
-                                                             share_encoder_decoder_embeddings=False)),
-}
-
-
-def marian_import(bench):
-    for name, options in MARIANS.items():
-        run_marian(bench, name, **options)
-
-
-def run_marian(bench, name, config=None, dtype=torch.float32, save=None, separate=False):
-    from make_marian_import_golden import SIDES, STRINGS, numbered, tokenizer
-    root = bench.scratch / "marian-case"
-    shutil.rmtree(root, ignore_errors=True)
-    torch.manual_seed(3)
-    vocabularies = [numbered([side]) for side in SIDES] if separate else [numbered(SIDES)]
-    target = vocabularies[-1]
-    config = transformers.MarianConfig(**{**MARIAN, **(config or {})}, vocab_size=len(vocabularies[0]),
-                                       decoder_vocab_size=len(target), decoder_start_token_id=target["<pad>"],
-                                       pad_token_id=target["<pad>"], eos_token_id=0)
-    transformers.MarianMTModel(config).to(dtype).save_pretrained(root / "theirs", **(save or {}))
-    tokenizer(vocabularies).save_pretrained(root / "theirs")
-    bench.weft("import-hf", root / "theirs", root / "ours")
-    bench.weft("export-hf", root / "ours", root / "again")
-    hold_tensors(bench, name, root / "theirs", root / "again")
-    model, again = (AutoModelForSeq2SeqLM.from_pretrained(root / which, dtype=torch.float32).eval()
-                    for which in ("theirs", "again"))
-    theirs, exported = (AutoTokenizer.from_pretrained(root / which) for which in ("theirs", "again"))
-    end = [theirs.eos_token_id]
-    wrong = 0
-    for ids, what in (("input_ids", "source-ids"), ("labels", "ids")):
-        said = [ours + end for ours in bench.ids(root / "ours", STRINGS + TEXTS, what)]
-        wrong += sum(not a == b == c for a, b, c in zip(said, *(
-            read(STRINGS + TEXTS, text_target=STRINGS + TEXTS)[ids] for read in (theirs, exported))))
-    bench.hold(name, "texts with other ids", wrong, 0)
-    source = theirs(TEXTS[1]).input_ids
-    fed = [target["<pad>"]] + theirs(text_target=TEXTS[1]).input_ids[:40]
-    raw = bench.says(root / "ours", "logits", " ".join(map(str, source)) + "\n" + " ".join(map(str, fed)) + "\n")
-    ours = torch.from_numpy(numpy.frombuffer(raw, dtype=numpy.float32).reshape(len(fed), -1).copy())
-    with torch.no_grad():
-        logits, same = (m(input_ids=torch.tensor([source]), decoder_input_ids=torch.tensor([fed])).logits[0]
-                        for m in (model, again))
-    largest = logits.abs().max().item()
-    bench.hold(name, f"logits differ (they reach {largest:.3g})", (ours - logits).abs().max().item(), 1e-5 * largest)
-    bench.hold(name, "logits of the export differ", (same - logits).abs().max().item(), 0)
-    words = ["translate", "--checkpoint", root / "ours", "--search", "method=greedy", "--search", "max_length_factor=0",
-             "--search", "max_length_extra=40"]
-    texts = [text for text in TEXTS if "\n" not in text]
-    said = subprocess.run([bench.build / "weft", *words], input="\n".join(texts) + "\n", capture_output=True, text=True,
-                          check=True).stdout.splitlines()
-    never = dict(num_beams=1, bad_words_ids=[[target["<pad>"]], [target["<unk>"]]])
-    generated = [generated_text(model, theirs, text, never) for text in texts]
-    assert len(said) == len(generated)
-    bench.hold(name, f"greedy: texts of {len(texts)} that differ",
-               sum(a.strip() != b for a, b in zip(said, generated)), 0)
-
-
-def marian_attention(bench, texts):
-    """Compares all attention between some sentences and the translations that weft gives them."""
-    model = AutoModelForSeq2SeqLM.from_pretrained("out", attn_implementation="eager").eval()
-    tokenizer = AutoTokenizer.from_pretrained("out")
-    differences = {"encoder": [], "decoder": [], "cross": []}
-    for text in texts:
-        said = json.loads(bench.weft("attention", text, "--checkpoint", "run", "--json"))
-        source = tokenizer(text, return_tensors="pt").input_ids
-        translation = tokenizer(text_target=said["text"]["text"], return_tensors="pt").input_ids
-        fed = torch.cat([torch.tensor([[model.config.decoder_start_token_id]]), translation[:, :-1]], 1)
-        with torch.no_grad():
-            theirs = model(input_ids=source, decoder_input_ids=fed, output_attentions=True)
-        for kind, found in differences.items():
-            found.append(attention_difference(said, kind, theirs[f"{kind}_attentions"]))
-    for kind, found in differences.items():
-        bench.hold("marian", f"attention differs ({kind})", max(found), 1e-5)
-
-
-def generated_text(model, tokenizer, text, options):
-    ids = tokenizer(text, return_tensors="pt").input_ids
-    with torch.no_grad():
-        out = model.generate(ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=40, **options)
-    return tokenizer.decode(out[0], skip_special_tokens=True, clean_up_tokenization_spaces=False)
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
     parser.add_argument("--data", type=pathlib.Path,
-                        default=pathlib.Path(__file__).resolve().parents[3] / "shared/data")
+                        default=SOURCES.parent / "shared/data")
     parser.add_argument("--trained", metavar="CHECKPOINT")
     parser.add_argument("--json")
     parser.add_argument("cases", nargs="*")
     args = parser.parse_args()
     transformers.logging.set_verbosity_error()
-    bench = Bench(args)
+    bench = Bench(args.build)
+    bench.data = args.data
     try:
         for name, options in CASES.items():
             if not args.cases or name in args.cases:
@@ -443,10 +250,7 @@ def main():
                 extra(bench)
     finally:
         shutil.rmtree(bench.scratch, ignore_errors=True)
-    if args.json:
-        versions = {m.__name__: m.__version__ for m in (torch, transformers)}
-        pathlib.Path(args.json).write_text(json.dumps({"versions": versions, "figures": bench.report}, indent=1) + "\n")
-    sys.exit(1 if bench.failed else 0)
+    bench.finish(args.json, (torch, transformers))
 
 
 if __name__ == "__main__":
