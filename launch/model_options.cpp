@@ -2,6 +2,7 @@
 #include "launch/model_options.h"
 
 #include "base/error.h"
+#include "checkpoint/locate.h"
 #include "launch/command_line/choice_option.h"
 
 namespace weft {
@@ -46,6 +47,16 @@ ExitCode ModelArguments::run(const std::function<void(Session& session, const Lo
 void add_best_option(Command& command, bool& best) {
   command.add_flag("--best", best, "With a run directory: the checkpoint of the best evaluation");
 }
+
+void CheckpointCopyArguments::add_to(Command& command, const char* what) {
+  command.add_option("checkpoint", checkpoint, "Checkpoint, or run directory (its latest checkpoint)")
+      .required()
+      .type_name("DIR");
+  command.add_option("out", out, fmt::format("The {} to write; it must not exist", what)).required().type_name("DIR");
+  add_best_option(command, best);
+}
+
+fs::path CheckpointCopyArguments::found() const { return resolve_checkpoint(checkpoint, best); }
 
 void StoredTypeArgument::add_to(Command& command) {
   command.add_option("--dtype", name, "Type of the weights (default: f32, or bf16 if they were imported as bf16)")

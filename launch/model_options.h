@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "base/files.h"
 #include "checkpoint/safetensors/safetensors.h"
 #include "job/loaded_model.h"
 #include "launch/command_line/command.h"
@@ -37,6 +38,16 @@ struct ModelArguments {
 
 // --best: of a run directory, the checkpoint of the best evaluation instead of the latest.
 void add_best_option(Command& command, bool& best);
+
+// The arguments of a command that writes a checkpoint's model elsewhere: CHECKPOINT OUT [--best].
+struct CheckpointCopyArguments {
+  std::string checkpoint, out;
+  bool best = false;
+
+  // `what`: what OUT becomes, "directory".
+  void add_to(Command& command, const char* what);
+  fs::path found() const;  // the checkpoint, of a run directory the latest or the best
+};
 
 // --dtype of a command that writes weights for other programs.
 struct StoredTypeArgument {

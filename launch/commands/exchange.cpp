@@ -56,21 +56,17 @@ void add_export_command(Command& app, Action& action) {
   command.footer(
       "  weft export-hf runs/NAME --best exported\n"
       "  python -c \"from transformers import pipeline; print(pipeline('text-generation', 'exported')('In a hole'))\"");
-  auto checkpoint = std::make_shared<std::string>(), out = std::make_shared<std::string>();
+  auto copy = std::make_shared<CheckpointCopyArguments>();
   auto dtype = std::make_shared<StoredTypeArgument>();
-  auto best = std::make_shared<bool>(false), adapter = std::make_shared<bool>(false);
-  command.add_option("checkpoint", *checkpoint, "Checkpoint, or run directory (its latest checkpoint)")
-      .required()
-      .type_name("DIR");
-  command.add_option("out", *out, "The directory to write; it must not exist").required().type_name("DIR");
+  auto adapter = std::make_shared<bool>(false);
+  copy->add_to(command, "directory");
   dtype->add_to(command);
-  add_best_option(command, *best);
   command.add_flag("--adapter", *adapter, "Only the adapters of a run with lora, in the format of peft");
   command.on_parsed([=, &action] {
     action = [=] {
-      const fs::path path = resolve_checkpoint(*checkpoint, *best);
-      const ExportReport report = export_model(path, *out, dtype->type(), program_origin(), *adapter);
-      log_info("{}: the {} of {}", *out, report.architecture, path.string());
+      const fs::path path = copy->found();
+      const ExportReport report = export_model(path, copy->out, dtype->type(), program_origin(), *adapter);
+      log_info("{}: the {} of {}", copy->out, report.architecture, path.string());
       if (!report.why_not_other.empty()) {
         log_warning("written in weft's own layout, since MarianMT does not support {}", report.why_not_other);
       }

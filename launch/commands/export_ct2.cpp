@@ -2,7 +2,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
-#include "checkpoint/locate.h"
 #include "exchange/ct2/export.h"
 #include "launch/build_info.h"
 #include "launch/commands.h"
@@ -20,20 +19,15 @@ void add_export_ct2_command(Command& app, Action& action) {
       "A Generator reads a language model, a Translator a translation model. Texts are tokens there: served has the\n"
       "vocabulary, and tokenizer.json if it can describe the tokenizer. What CTranslate2 would compute otherwise is\n"
       "refused by name (docs/huggingface.md).");
-  auto checkpoint = std::make_shared<std::string>(), out = std::make_shared<std::string>();
+  auto copy = std::make_shared<CheckpointCopyArguments>();
   auto dtype = std::make_shared<StoredTypeArgument>();
-  auto best = std::make_shared<bool>(false);
-  command.add_option("checkpoint", *checkpoint, "Checkpoint, or run directory (its latest checkpoint)")
-      .required()
-      .type_name("DIR");
-  command.add_option("out", *out, "The directory to write; it must not exist").required().type_name("DIR");
+  copy->add_to(command, "directory");
   dtype->add_to(command);
-  add_best_option(command, *best);
   command.on_parsed([=, &action] {
     action = [=] {
-      const fs::path path = resolve_checkpoint(*checkpoint, *best);
-      const std::string written = export_ct2(path, *out, dtype->type(), program_origin());
-      log_info("{}: the {} of {}", *out, written, path.string());
+      const fs::path path = copy->found();
+      const std::string written = export_ct2(path, copy->out, dtype->type(), program_origin());
+      log_info("{}: the {} of {}", copy->out, written, path.string());
       return ExitCode::Done;
     };
   });
