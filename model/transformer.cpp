@@ -56,59 +56,59 @@ int64_t Transformer::kv_width() const {
   return 2 * shards_.share(spec_.config.derived_kv_heads(), "model.kv_heads") * spec_.config.derived_head_dim();
 }
 
-void Transformer::loss(ForwardContext& forward, const ModelBatch& batch, const LossTerms& terms, const LossSums& sums) {
+// The last hidden states, the uses of the output layer's parameters, and what its losses and scores have in common.
+struct Transformer::Output {
+  Var hidden;
+  ParameterUse weight, bias;
+  OutputLoss args;
+};
+
+Transformer::Output Transformer::output(ForwardContext& forward, const ModelBatch& batch) {
   Tape& tape = forward.tape;
-  if (tape.recording()) packed_weights_.drop();
   if (!tape.recording() && packed_weights_.format() != WeightFormat::Own) forward.packed = &packed_weights_;
   const Var h = shards_.copy_or_gather(forward, hidden(forward, batch), batch.input);
   const int64_t n = h->value.size(0);
   const DType acc_dtype = accumulator_of(h->value.dtype());
   const Tensor loss = context_.empty({n}, acc_dtype), nll = context_.empty({n}, acc_dtype);
   const ParameterUse weight = tape.use(output_weight_), bias = tape.use(output_bias_);
-  OutputLoss args{.tp = &shards_.communicator(),
-                  .vocabulary = spec_.vocabularies.target,
-                  .hidden = h->value,
-                  .weight = weight.value(),
-                  .packed = forward.packed ? forward.packed->of(weight.value()) : nullptr,
-                  .bias = bias.value(),
-                  .targets = batch.targets,
-                  .smoothing = terms.smoothing,
-                  .z_loss = terms.z_loss,
-                  .step = forward.step,
-                  .loss = loss,
-                  .nll = nll};
+  return {.hidden = h,
+          .weight = weight,
+          .bias = bias,
+          .args = {.tp = &shards_.communicator(),
+                   .vocabulary = spec_.vocabularies.target,
+                   .hidden = h->value,
+                   .weight = weight.value(),
+                   .packed = forward.packed ? forward.packed->of(weight.value()) : nullptr,
+                   .bias = bias.value(),
+                   .targets = batch.targets,
+                   .step = forward.step,
+                   .loss = loss,
+                   .nll = nll}};
+}
+
+void Transformer::loss(ForwardContext& forward, const ModelBatch& batch, const LossTerms& terms, const LossSums& sums) {
+  Tape& tape = forward.tape;
+  if (tape.recording()) packed_weights_.drop();
+  auto [h, weight, bias, args] = output(forward, batch);
+  args.smoothing = terms.smoothing, args.z_loss = terms.z_loss;
   if (tape.recording()) {
     args.dhidden = context_.empty(h->value.shape(), h->value.dtype());
     args.dweight = weight.gradient(), args.dbias = bias.gradient();
   }
   output_loss(context_, args);
   // Forward has contributed the gradients already; the closure holds the uses open until backward runs.
-  tape.push([h, weight, bias, dhidden = args.dhidden] { h->gradient = dhidden; });
-  sum_all(context_, loss, sums.loss, Accumulate::Add);
-  sum_all(context_, nll, sums.nll, Accumulate::Add);
+  tape.push([h = h, weight = weight, bias = bias, dhidden = args.dhidden] { h->gradient = dhidden; });
+  sum_all(context_, args.loss, sums.loss, Accumulate::Add);
+  sum_all(context_, args.nll, sums.nll, Accumulate::Add);
 }
 
 TokenScores Transformer::score(ForwardContext& forward, const ModelBatch& batch) {
   require<InternalError>(!forward.tape.recording(), "scores have no gradients");
-  if (packed_weights_.format() != WeightFormat::Own) forward.packed = &packed_weights_;
-  const Var h = shards_.copy_or_gather(forward, hidden(forward, batch), batch.input);
-  const int64_t n = h->value.size(0);
-  const DType acc_dtype = accumulator_of(h->value.dtype());
-  const auto rows = [&] { return context_.empty({n}, acc_dtype); };
-  const TokenScores scores{.nll = rows(), .margin = rows()};
-  const ParameterUse weight = forward.tape.use(output_weight_), bias = forward.tape.use(output_bias_);
-  output_loss(context_, {.tp = &shards_.communicator(),
-                         .vocabulary = spec_.vocabularies.target,
-                         .hidden = h->value,
-                         .weight = weight.value(),
-                         .packed = forward.packed ? forward.packed->of(weight.value()) : nullptr,
-                         .bias = bias.value(),
-                         .targets = batch.targets,
-                         .step = forward.step,
-                         .loss = rows(),
-                         .nll = scores.nll,
-                         .margin = scores.margin});
-  return scores;
+  Output found = output(forward, batch);
+  const Tensor& nll = found.args.nll;
+  found.args.margin = context_.empty(nll.shape(), nll.dtype());
+  output_loss(context_, found.args);
+  return {.nll = nll, .margin = found.args.margin};
 }
 
 std::unique_ptr<KeyValueCache> Transformer::make_cache(const DecodingRoom& room) {

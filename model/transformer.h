@@ -120,6 +120,10 @@ class Transformer {
   LayerScope layer_scope_;
   const Parameter* output_weight_ = nullptr;
   const Parameter* output_bias_ = nullptr;
+
+ private:
+  struct Output;
+  Output output(ForwardContext& forward, const ModelBatch& batch);
 };
 
 // Gpt if config.encoder_layers is 0, Seq2Seq otherwise. With adapters everything else is frozen; ConfigError if one of
