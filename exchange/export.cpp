@@ -23,15 +23,15 @@ StoredType kept_dtype(const Json& provenance) {
   return imported && provenance["imported"].value("dtype", "") == "BF16" ? StoredType::BF16 : StoredType::F32;
 }
 
-void check_adapters(const JobConfig& job, const std::string& where, bool adapter) {
-  if (job.lora.active() && !adapter) {
-    throw ConfigError(fmt::format("{}: the adapters are not merged with the weights", where),
-                      "weft merge CHECKPOINT OUT, then export OUT; or --adapter for the adapters alone");
+void check_adapters(const ModelToExport& model, bool adapter) {
+  if (!adapter) {
+    return require_merged(model, "weft merge CHECKPOINT OUT, then export OUT; or --adapter for the adapters alone");
   }
-  if (!adapter) return;
-  if (!job.lora.active()) throw ConfigError(fmt::format("{}: there are no adapters", where), "leave --adapter out");
-  if (job.is_translation()) {
-    throw ConfigError(fmt::format("{}: adapters of a translation model have no form there", where),
+  if (!model.job.lora.active()) {
+    throw ConfigError(fmt::format("{}: there are no adapters", model.where), "leave --adapter out");
+  }
+  if (model.job.is_translation()) {
+    throw ConfigError(fmt::format("{}: adapters of a translation model have no form there", model.where),
                       "weft merge CHECKPOINT OUT, then export OUT");
   }
 }
@@ -71,6 +71,11 @@ ModelToExport model_of(const Checkpoint& checkpoint, std::optional<StoredType> d
           .source_tokenizer = std::move(tokenizers.source),
           .target_tokenizer = std::move(tokenizers.target),
           .dtype = dtype.value_or(kept_dtype(manifest.provenance))};
+}
+
+void require_merged(const ModelToExport& model, const std::string& hint) {
+  if (!model.job.lora.active()) return;
+  throw ConfigError(fmt::format("{}: the adapters are not merged with the weights", model.where), hint);
 }
 
 void check_complete(const Checkpoint& checkpoint, const ExportPlan& plan) {
@@ -117,7 +122,7 @@ ExportReport export_model(const fs::path& path, const fs::path& out, std::option
   require_absent(out);
   const Checkpoint checkpoint = Checkpoint::open(path);
   const ModelToExport model = model_of(checkpoint, dtype);
-  check_adapters(model.job, model.where, adapter);
+  check_adapters(model, adapter);
   const bool translates = model.job.model.encoder_layers > 0;
   const auto reason = translates ? why_not_marian(model) : std::nullopt;
   const ExportPlan plan = adapter       ? plan_adapter(model)

@@ -45,6 +45,8 @@ void add_parameter(ExportPlan& plan, const std::string& name, const Shape& shape
 // What a checkpoint says of its model. `dtype`: nullopt: BF16 if it was imported in BF16 and not trained since, else
 // F32.
 ModelToExport model_of(const Checkpoint& checkpoint, std::optional<StoredType> dtype);
+// ConfigError with `hint` if the job trains adapters that are not merged with the weights.
+void require_merged(const ModelToExport& model, const std::string& hint);
 // DataError unless every tensor of the checkpoint has a place in the export, and every exported tensor a source.
 void check_complete(const Checkpoint& checkpoint, const ExportPlan& plan);
 
@@ -64,9 +66,6 @@ class ExportedValues {
 
 ExportPlan plan_decoder(const ModelToExport& model);
 ExportPlan plan_adapter(const ModelToExport& model);
-// The tokens that weft's searches never generate, ascending: bos, pad and unk, unless one of them is eos.
-std::vector<int32_t> never_generated(const Tokenizer& tokenizer);
-
 ExportPlan plan_marian(const ModelToExport& model);
 ExportPlan plan_own_layout(const ModelToExport& model);
 // "model.norm_placement: it has post, not pre": why a translation model is not a MarianMT; nullopt if it is one.

@@ -48,7 +48,14 @@ std::optional<Tie> Family::tie(std::string_view tensor, Tying tying) const {
   return Tie{"decoder.embedding.tokens", "tie_word_embeddings"};
 }
 
-std::optional<double> Family::ignored_value(int64_t, int64_t, int64_t) const { return std::nullopt; }
+std::optional<std::vector<float>> Family::computed_table(const Shape&) const { return std::nullopt; }
+
+std::optional<std::string> first_difference(const TransformerConfig& has, const TransformerConfig& model) {
+  for (const ConfigChange& other : config_changes(has, model.with_derived_sizes())) {
+    return fmt::format("model.{}: it has {}, not {}", other.key, other.before, other.after);
+  }
+  return std::nullopt;
+}
 
 std::span<const Family* const> all_families() {
   static const std::vector<const Family*> all = listed();

@@ -62,9 +62,9 @@ class Family {
   virtual TransformerConfig as_stored(const TransformerConfig& model) const { return model; }
   // Whether a tensor, without prefix, says nothing about the model, and may be there.
   virtual bool ignores(std::string_view tensor) const = 0;
-  // What the element of a tensor that is ignored must nearly be, since models are computed with it; nullopt: anything.
-  // The tensor is a table of so many columns.
-  virtual std::optional<double> ignored_value(int64_t row, int64_t column, int64_t columns) const;
+  // What a table of this shape that is ignored must nearly be, row-major, since models compute it; nullopt: anything.
+  // Empty for a shape that is no table's.
+  virtual std::optional<std::vector<float>> computed_table(const Shape& shape) const;
   // What a tensor, without prefix, repeats; nullopt: it is tied to nothing.
   virtual std::optional<Tie> tie(std::string_view tensor, Tying tying) const;
   // Whether a tensor that is missing is zeros.
@@ -88,6 +88,10 @@ const Family& family_of(const ConfigFile& file);
 // A language model's. DataError naming the key of the model section, its value and that of the nearest family, if none
 // computes the same.
 const Family& family_of(const TransformerConfig& model, const std::string& where);
+
+// "model.norm_placement: it has branch, not pre": the first key of a model that differs from its nearest one of another
+// program, which `has` it otherwise; nullopt if none does.
+std::optional<std::string> first_difference(const TransformerConfig& has, const TransformerConfig& model);
 
 // "3" and "ffn.up.weight" of "decoder.3.ffn.up.weight" behind "decoder."; nullopt if a name is outside all blocks.
 struct InBlock {

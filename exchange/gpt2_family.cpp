@@ -119,10 +119,7 @@ TransformerConfig Gpt2::nearest(const TransformerConfig& m) const {
                          .bias = m.bias,  // missing biases are written as zeros
                          .norm_bias = m.norm_bias,
                          .tying = m.tying,
-                         .dropout = {.embedding = m.dropout.embedding,
-                                     .residual = m.dropout.residual,
-                                     .ffn = m.dropout.ffn,
-                                     .attention = m.dropout.attention},
+                         .dropout = m.dropout,
                          .init = m.init,
                          .init_std = m.init_std};
   if (activation_name(m.activation)) gpt2.activation = m.activation;

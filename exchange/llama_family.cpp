@@ -235,10 +235,7 @@ TransformerConfig LlamaLike::nearest(const TransformerConfig& m) const {
   if (activation_name(m.activation)) near.activation = m.activation;
   if (facts_.biases == Biases::Stated) near.bias = m.bias, near.qkv_bias = m.bias && m.qkv_bias;
   near.tying = m.tying;
-  near.dropout = {.embedding = m.dropout.embedding,
-                  .residual = m.dropout.residual,
-                  .ffn = m.dropout.ffn,
-                  .attention = m.dropout.attention};
+  near.dropout = m.dropout;
   near.init = m.init, near.init_std = m.init_std;
   return near;
 }

@@ -36,8 +36,9 @@ std::string config_json(const ModelToExport& model, const SideSpecials& target, 
 // MarianMT's search must generate no special token except the end token, as in weft.
 std::string generation_json(const ModelToExport& model, const SideSpecials& target, int32_t pad) {
   nlohmann::ordered_json never = nlohmann::ordered_json::array();
-  for (const int32_t id : never_generated(*model.target_tokenizer))
+  for (const int32_t id : never_generated(*model.target_tokenizer)) {
     never.push_back(nlohmann::ordered_json::array({id}));
+  }
   nlohmann::ordered_json json = {{"decoder_start_token_id", *target.bos},
                                  {"bos_token_id", *target.bos},
                                  {"eos_token_id", *target.eos},
@@ -64,20 +65,9 @@ std::optional<std::string> why_no_tokenizers(const ModelToExport& model) {
 
 }  // namespace
 
-std::vector<int32_t> never_generated(const Tokenizer& tokenizer) {
-  std::set<int32_t> never;
-  for (const SpecialRole role : {SpecialRole::Bos, SpecialRole::Pad, SpecialRole::Unk}) {
-    const auto id = tokenizer.special(role);
-    if (id && id != tokenizer.special(SpecialRole::Eos)) never.insert(*id);
-  }
-  return {never.begin(), never.end()};
-}
-
 std::optional<std::string> why_not_marian(const ModelToExport& model) {
   const TransformerConfig& here = model.job.model;
-  for (const ConfigChange& other : config_changes(marian_family().nearest(here), here.with_derived_sizes())) {
-    return fmt::format("model.{}: it has {}, not {}", other.key, other.before, other.after);
-  }
+  if (const auto difference = first_difference(marian_family().nearest(here), here)) return difference;
   return why_no_tokenizers(model);
 }
 

@@ -2,12 +2,12 @@
 // MarianMT in `transformers`: post-norm blocks, sinusoidal positions with all sines before all cosines, biases
 // everywhere, and one table of embeddings for source, target and output, or one for each language.
 #include <array>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/divide_up.h"
 #include "base/error.h"
 #include "exchange/family.h"
+#include "kernels/ops/embed.h"
 
 namespace weft {
 namespace {
@@ -34,6 +34,8 @@ constexpr std::array kMarianBlock = {MarianRule{"attention.qkv", "self_attn.q_pr
 
 constexpr std::string_view kSourceTable = "encoder.embedding.tokens", kTargetTable = "decoder.embedding.tokens";
 constexpr std::string_view kTheirSource = "encoder.embed_tokens.weight", kTheirTarget = "decoder.embed_tokens.weight";
+constexpr SinusoidForm kForm = SinusoidForm::Halves;
+constexpr double kBase = 10000;
 constexpr std::string_view kShared = "shared.weight", kLogitsBias = "final_logits_bias";
 
 class Marian : public Family {
@@ -57,7 +59,10 @@ class Marian : public Family {
   bool ignores(std::string_view tensor) const override {
     return tensor == "encoder.embed_positions.weight" || tensor == "decoder.embed_positions.weight";
   }
-  std::optional<double> ignored_value(int64_t row, int64_t column, int64_t columns) const override;
+  std::optional<std::vector<float>> computed_table(const Shape& shape) const override {
+    const bool is_table = shape.rank() == 2 && shape[1] > 0;
+    return is_table ? sinusoids(shape[0], shape[1], kForm, kBase) : std::vector<float>();
+  }
   std::optional<Tie> tie(std::string_view tensor, Tying tying) const override;
   // Files of the class without the output product lack it, and so may others.
   bool zero_if_absent(std::string_view tensor) const override { return tensor == kLogitsBias; }
@@ -156,18 +161,15 @@ TransformerConfig Marian::nearest(const TransformerConfig& m) const {
                          .final_norm = false,
                          .norm_epsilon = 1e-5,
                          .positions = Positions::Sinusoidal,
-                         .sinusoid_form = SinusoidForm::Halves,
-                         .sinusoid_base = 10000,
+                         .sinusoid_form = kForm,
+                         .sinusoid_base = kBase,
                          .activation = Activation::Relu,
                          .bias = m.bias,  // missing biases are written as zeros
                          .norm_bias = m.norm_bias,
                          .output_bias = m.output_bias,
                          .tying = m.tying,
                          .scale_embedding = m.scale_embedding,
-                         .dropout = {.embedding = m.dropout.embedding,
-                                     .residual = m.dropout.residual,
-                                     .ffn = m.dropout.ffn,
-                                     .attention = m.dropout.attention},
+                         .dropout = m.dropout,
                          .init = m.init,
                          .init_std = m.init_std};
   if (activation_name(m.activation)) near.activation = m.activation;
@@ -192,14 +194,6 @@ nlohmann::ordered_json Marian::describe(const TransformerConfig& m) const {
           {"attention_dropout", m.dropout.attention},
           {"activation_dropout", m.dropout.ffn},
           {"init_std", m.init_std}};
-}
-
-// All sines, then all cosines.
-std::optional<double> Marian::ignored_value(int64_t row, int64_t column, int64_t columns) const {
-  const int64_t sines = divide_up(columns, int64_t{2}), pair = column < sines ? column : column - sines;
-  const double exponent = 2 * static_cast<double>(pair) / static_cast<double>(columns);
-  const double angle = static_cast<double>(row) / std::pow(10000.0, exponent);
-  return column < sines ? std::sin(angle) : std::cos(angle);
 }
 
 std::optional<Tie> Marian::tie(std::string_view tensor, Tying tying) const {

@@ -11,11 +11,7 @@ namespace weft {
 namespace {
 
 SearchTokens search_tokens(const Tokenizer& tokenizer, const SearchConfig& config) {
-  SearchTokens tokens{.end = tokenizer.special(SpecialRole::Eos)};
-  for (const SpecialRole role : {SpecialRole::Bos, SpecialRole::Pad, SpecialRole::Unk}) {
-    const auto id = tokenizer.special(role);
-    if (id && id != tokens.end) tokens.suppressed.push_back(*id);
-  }
+  SearchTokens tokens{.end = tokenizer.special(SpecialRole::Eos), .suppressed = never_generated(tokenizer)};
   if (!config.stop_strings.empty()) {
     tokens.stops = [&tokenizer, &config](std::span<const int32_t> text) {
       return ends_in_stop(tokenizer, text, config.stop_strings);

@@ -49,9 +49,9 @@ void check_shared_table(const JobConfig& job, const Dataset& dataset) {
 void check_job_against(const JobConfig& job, const Dataset& dataset) {
   const DatasetHeader& header = dataset.header();
   check_kind(job, header);
-  if (header.kind == DatasetKind::Pairs) check_shared_table(job, dataset);
   if (job.data.document_mask) end_of_documents(dataset);
   if (header.kind != DatasetKind::Pairs) return;
+  check_shared_table(job, dataset);
   check_longest(std::max(header.source.longest, header.target.longest - 1), job, dataset.name(),
                 "prepare again with data.max_source_tokens and data.max_target_tokens");
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/prepare/specials.h"
 
+#include <set>
+
 #include "base/error.h"
 
 namespace weft {
@@ -38,6 +40,15 @@ SideSpecials document_specials(const DataConfig& config, const Tokenizer& tokeni
 
 SideSpecials answer_specials(const Tokenizer& tokenizer) {
   return {.eos = needed(tokenizer, SpecialRole::Eos, "eos", "answers")};
+}
+
+std::vector<int32_t> never_generated(const Tokenizer& tokenizer) {
+  std::set<int32_t> never;
+  for (const SpecialRole role : {SpecialRole::Bos, SpecialRole::Pad, SpecialRole::Unk}) {
+    const auto id = tokenizer.special(role);
+    if (id && id != tokenizer.special(SpecialRole::Eos)) never.insert(*id);
+  }
+  return {never.begin(), never.end()};
 }
 
 RecordSpecials specials_of(const DataConfig& config, const Tokenizer& source, const Tokenizer& target) {

@@ -25,6 +25,9 @@ SideSpecials document_specials(const DataConfig& config, const Tokenizer& tokeni
 // An answer to a prompt ends with `eos`.
 SideSpecials answer_specials(const Tokenizer& tokenizer);
 
+// The tokens that no search generates, ascending: bos, pad and unk, unless one of them is eos.
+std::vector<int32_t> never_generated(const Tokenizer& tokenizer);
+
 // The specials around both sides of a record. A document has a source side alone. ConfigError if a tokenizer lacks a
 // special that sequences need.
 struct RecordSpecials {

@@ -31,10 +31,7 @@ std::string export_ct2(const fs::path& path, const fs::path& out, std::optional<
   const nlohmann::ordered_json history = {
       {"step", manifest.step}, {"provenance", manifest.provenance}, {"exported", origin}};
   const ModelToExport model = model_of(checkpoint, dtype);
-  if (model.job.lora.active()) {
-    throw ConfigError(fmt::format("{}: the adapters are not merged with the weights", model.where),
-                      "weft merge CHECKPOINT MERGED, then weft export-ct2 MERGED OUT");
-  }
+  require_merged(model, "weft merge CHECKPOINT MERGED, then weft export-ct2 MERGED OUT");
   const Ct2Plan plan = plan_ct2(model, history);
   check_complete(checkpoint, plan.stored);
   NewDirectory directory(out);

@@ -28,12 +28,11 @@ inline constexpr int64_t kMostCt2Bytes = UINT32_MAX;  // a variable has at most 
 // Writes model.bin of CTranslate2, little-endian throughout:
 //   u32   6, the version of the format
 //   text  the name of the specification (TransformerSpec, ...), then u32, its revision
-//   u32   the number of variables; of each: text, its name; u8, its rank; u32, each dim; u8, its type (f32 0, i8 1, i16
-//   2,
-//         i32 3, f16 4, bf16 5); u32, its bytes; the values, row-major
+//   u32   the number of variables; of each: text, its name; u8, its rank; u32, each dim; u8, its type; u32, its bytes;
+//         the values, row-major
 //   u32   the number of aliases; of each: text, the alias; text, the variable's name
-// A text is u16, its length with the zero behind it; the characters; a zero. The file has no name until finish();
-// without finish() it is deleted.
+// A text is u16, its length with the zero behind it; the characters; a zero. Types are f32 0, i8 1, i16 2, i32 3, f16
+// 4, bf16 5. The file has no name until finish(); without finish() it is deleted.
 class Ct2ModelFile {
  public:
   // `variables` of them will be written.

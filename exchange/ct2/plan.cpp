@@ -283,9 +283,7 @@ void check_sizes(const ModelToExport& model, const Ct2Plan& plan) {
 
 std::optional<std::string> why_not_ct2(const ModelToExport& model) {
   const TransformerConfig here = without_idle_windows(model.job.model).with_derived_sizes();
-  for (const ConfigChange& other : config_changes(nearest_ct2(here), here)) {
-    return fmt::format("model.{}: it has {}, not {}", other.key, other.before, other.after);
-  }
+  if (const auto difference = first_difference(nearest_ct2(here), here)) return difference;
   return here.encoder_layers > 0 ? why_not_ct2_specials(model) : std::nullopt;
 }
 

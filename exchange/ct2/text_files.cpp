@@ -18,17 +18,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-bool ct2_translates(const ModelToExport& model) { return model.job.model.encoder_layers > 0; }
-
 bool shares_vocabulary(const ModelToExport& model) {
   return model.source_tokenizer->hash() == model.target_tokenizer->hash();
-}
-
-std::optional<std::string> name_of(const Tokenizer& tokenizer, SpecialRole role) {
-  for (const SpecialToken& special : tokenizer.specials()) {
-    if (special.id == tokenizer.special(role)) return special.name;
-  }
-  return std::nullopt;
 }
 
 // The token of each id. CTranslate2 finds an id by its token, so no two may be the same.
@@ -37,7 +28,7 @@ std::vector<std::string> vocabulary_of(const Tokenizer& tokenizer, const std::st
   std::unordered_map<std::string_view, size_t> seen;
   for (size_t id = 0; id < tokens.size(); ++id) {
     std::string& token = tokens[id];
-    if (token.empty()) token = fmt::format("<|reserved_{}|>", id);
+    if (token.empty()) token = reserved_name(static_cast<int64_t>(id));
     require<DataError>(is_utf8(token), "{}: token {} is not UTF-8, and vocabularies of CTranslate2 hold text", where,
                        id);
     const auto [other, is_new] = seen.emplace(token, id);
@@ -63,21 +54,22 @@ struct Ct2Specials {
 
 Ct2Specials ct2_specials(const ModelToExport& model, const std::vector<std::string>& tokens) {
   const Tokenizer& target = *model.target_tokenizer;
-  auto unk = name_of(target, SpecialRole::Unk);
-  if (!unk && ct2_translates(model)) unk = name_of(*model.source_tokenizer, SpecialRole::Unk);
-  const auto end = name_of(target, SpecialRole::Eos);
+  auto unk = special_name(target, SpecialRole::Unk);
+  if (!unk && model.job.is_translation()) unk = special_name(*model.source_tokenizer, SpecialRole::Unk);
+  const auto end = special_name(target, SpecialRole::Eos);
   const auto or_end = [&](const std::optional<std::string>& name, const char* free) {
     return name ? *name : end ? *end : free_name(free, tokens);
   };
-  return {
-      .unk = or_end(unk, "<unk>"), .bos = or_end(name_of(target, SpecialRole::Bos), "<s>"), .eos = or_end(end, "</s>")};
+  return {.unk = or_end(unk, "<unk>"),
+          .bos = or_end(special_name(target, SpecialRole::Bos), "<s>"),
+          .eos = or_end(end, "</s>")};
 }
 
 std::string ct2_config(const ModelToExport& model, const std::vector<std::string>& tokens, const Json& history) {
   const auto [unk, bos, eos] = ct2_specials(model, tokens);
   const TransformerConfig& m = model.job.model;
   Json config = {{"unk_token", unk}, {"bos_token", bos}, {"eos_token", eos}, {"layer_norm_epsilon", m.norm_epsilon}};
-  if (ct2_translates(model)) {
+  if (model.job.is_translation()) {
     config["decoder_start_token"] = bos;
     config["add_source_bos"] = model.job.data.source_bos, config["add_source_eos"] = model.job.data.source_eos;
   }
@@ -98,7 +90,7 @@ void add_tokenizer(const ModelToExport& model, const Tokenizer& tokenizer, const
                    std::map<std::string, std::string>& files) {
   if (!has_hugging_face_files(tokenizer)) return;
   TextFrame frame;
-  if (!ct2_translates(model)) frame.before = document_specials(model.job.data, tokenizer).bos;
+  if (!model.job.is_translation()) frame.before = document_specials(model.job.data, tokenizer).bos;
   auto theirs = hugging_face_tokenizer_files(tokenizer, model.job.model.max_length, frame);
   if (model.job.data.format == TextFormat::Messages) add_chat_template(model.job.data.chat, theirs);
   files[name] = std::move(theirs.at("tokenizer.json"));
@@ -109,7 +101,8 @@ void add_tokenizer(const ModelToExport& model, const Tokenizer& tokenizer, const
 
 std::optional<std::string> why_not_ct2_specials(const ModelToExport& model) {
   const auto differs = [&](SpecialRole role, const char* what, bool used) -> std::optional<std::string> {
-    const auto source = name_of(*model.source_tokenizer, role), target = name_of(*model.target_tokenizer, role);
+    const auto source = special_name(*model.source_tokenizer, role),
+               target = special_name(*model.target_tokenizer, role);
     if (!used || !source || !target || source == target) return std::nullopt;
     return fmt::format("target_tokenizer.{}: it has one name for both sides, not {} and {}", what, *source, *target);
   };
@@ -125,8 +118,8 @@ std::optional<std::string> why_not_ct2_specials(const ModelToExport& model) {
 std::map<std::string, std::string> ct2_text_files(const ModelToExport& model, const Json& history) {
   const std::vector<std::string> tokens = vocabulary_of(*model.target_tokenizer, model.where);
   std::map<std::string, std::string> files = {{"config.json", ct2_config(model, tokens, history)}};
-  if (!ct2_translates(model) || shares_vocabulary(model)) {
-    files[ct2_translates(model) ? "shared_vocabulary.json" : "vocabulary.json"] = vocabulary_json(tokens);
+  if (!model.job.is_translation() || shares_vocabulary(model)) {
+    files[model.job.is_translation() ? "shared_vocabulary.json" : "vocabulary.json"] = vocabulary_json(tokens);
     add_tokenizer(model, *model.target_tokenizer, "tokenizer.json", files);
     return files;
   }
