@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` and cpack take: the program and its module for Parquet, its jobs with the sample corpus, the batch scripts, the pages, and
-# what the program wrote about itself (launch/CMakeLists.txt): the manual page and the completions.
+# What `cmake --install` and cpack take: the program and its module for Parquet, its jobs with the sample corpus, the batch
+# scripts, the pages, and what the program wrote about itself (launch/CMakeLists.txt): the manual page and the completions.
 # docs/installation.md shows the commands.
 
 set(share ${CMAKE_BINARY_DIR}/share)

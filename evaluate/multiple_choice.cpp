@@ -98,11 +98,11 @@ ChoiceReport answer_questions(const TextGenerator& generator, const QuestionSet&
                               const std::function<bool()>& give_up) {
   constexpr size_t kAtOnce = 64;
   ChoiceReport report{.form = set.form, .questions = std::ssize(set.questions)};
-  for (std::span<const Question> left = set.questions; !left.empty();
-       left = left.subspan(std::min(kAtOnce, left.size()))) {
+  const std::span<const Question> all = set.questions;
+  for (size_t at = 0; at < all.size(); at += kAtOnce) {
     report.given_up = give_up && give_up();
     if (report.given_up) return report;
-    count_answers(generator, left.first(std::min(kAtOnce, left.size())), report);
+    count_answers(generator, all.subspan(at, std::min(kAtOnce, all.size() - at)), report);
   }
   return report;
 }
