@@ -39,7 +39,8 @@ zlib          zlib_ROOT=/nonexistent              -Dzlib_ROOT=
 GoogleTest    GoogleTest_ROOT=/nonexistent        -DGoogleTest_ROOT=
 END
 
-configure 1 "${hide[@]}"
+# Looking for CUDA takes most of the time of a configuration, and is not what this is about.
+configure 1 "${hide[@]}" -DWEFT_CUDA=OFF
 matches "$log" '^weft needs ' "${#names[@]}" # a line for each dependency
 for entry in "${names[@]}"; do
   name=${entry%%:*} option=${entry#*:}
@@ -65,34 +66,27 @@ configure 1 "${hide[@]}" -DoneDNN_ROOT="$scratch/prefix"
 matches "$log" '^weft needs oneDNN: found, but its test program does not compile'
 matches "$scratch/build/probes/oneDNN/output.txt" 'not the oneDNN that you want'
 
-# One library is missing: one line; the same build folder configures again once the library is there. What is below
-# concerns neither tests nor, at first, CUDA, which take most of the time of a configuration.
-configure 1 -U'*_ROOT' -U'CMAKE_DISABLE_FIND_PACKAGE_*' -DWEFT_TESTS=OFF -DWEFT_CUDA=OFF -DxxHash_ROOT=/nonexistent
+# One library is missing: one line; the same build folder configures again once the library is there. Tests have nothing
+# to do with what is below.
+configure 1 -U'*_ROOT' -U'CMAKE_DISABLE_FIND_PACKAGE_*' -DWEFT_TESTS=OFF -DxxHash_ROOT=/nonexistent
 matches "$log" '^weft needs ' 1
 matches "$log" '^weft needs xxHash: xxhash.h is not found in /nonexistent; '
-configure 0 -UxxHash_ROOT
 
-# zstd: without it, the build says so; required but missing, it is an error.
-configure 0 -Dzstd_ROOT=/nonexistent
+# What weft can do without: missing, the build says so; required but missing, it is an error; refused, it is left out.
+configure 0 -UxxHash_ROOT -Dzstd_ROOT=/nonexistent -Ddygraphs_ROOT=/nonexistent -DARROW_ROOT=/nonexistent
 matches "$log" 'weft: without zstd \(zstd.h is not found in /nonexistent\)'
-configure 1 -DWEFT_ZSTD=ON
-matches "$log" 'WEFT_ZSTD=ON, but zstd.h is not found in /nonexistent. Install libzstd-dev'
-configure 0 -DWEFT_ZSTD=OFF -Uzstd_ROOT
-matches "$log" 'weft: without zstd \(-DWEFT_ZSTD=OFF\)'
-configure 0 -UWEFT_ZSTD
-
-# dygraphs and Arrow: the same.
-configure 0 -Ddygraphs_ROOT=/nonexistent -DARROW_ROOT=/nonexistent
 matches "$log" 'weft: without Parquet \(parquet/file_reader.h is not found\)'
 matches "$log" 'weft: pages without dygraphs \(dygraph.min.js, dygraph.css or its licence is not found\)'
-configure 1 -DWEFT_PARQUET=ON
+configure 1 -DWEFT_ZSTD=ON
+matches "$log" 'WEFT_ZSTD=ON, but zstd.h is not found in /nonexistent. Install libzstd-dev'
+configure 1 -DWEFT_ZSTD=OFF -DWEFT_PARQUET=ON
+matches "$log" 'weft: without zstd \(-DWEFT_ZSTD=OFF\)'
 matches "$log" 'WEFT_PARQUET=ON, but parquet/file_reader.h is not found. .pip install pyarrow.'
 configure 1 -DWEFT_PARQUET=OFF -DWEFT_PAGES=ON
 matches "$log" 'weft: without Parquet \(-DWEFT_PARQUET=OFF\)'
 matches "$log" 'WEFT_PAGES=ON, but dygraph.min.js, dygraph.css or its licence is not found. Install libjs-dygraphs'
-configure 0 -DWEFT_PAGES=OFF -Udygraphs_ROOT
+configure 0 -DWEFT_PAGES=OFF -Udygraphs_ROOT -Uzstd_ROOT -UARROW_ROOT
 matches "$log" 'weft: pages without dygraphs \(-DWEFT_PAGES=OFF\)'
-configure 0 -UWEFT_PAGES -UWEFT_PARQUET -UARROW_ROOT
 
 # CUDA: an unknown choice; a build without it; and required, but without a compiler for it.
 configure 1 -DWEFT_CUDA=perhaps

@@ -11,7 +11,7 @@
 #
 #   seeds           all tests on the simulated CUDA device, each with five schedules: every byte that each kernel leaves
 #                   is the same; then whole training runs (50 min)
-#   nccl            losses of 50 steps of ranks over NCCL and of one rank on the CPU; then five steps of each layout with
+#   nccl            losses of 50 steps of ranks over NCCL and of one rank on the CPU; then four steps of each layout with
 #                   five schedules (70 min, of one processor)
 #   cuda-mutations  every patch of tests/mutations/cuda breaks device code, and the test that it names fails (60 min)
 #   mutations       the same for the other patches of tests/mutations (30 min)

@@ -62,14 +62,14 @@ for job in gpt translation; do
     --set schedule.decay_end_step=300 --set evaluation.max_sequences=4 --set evaluation.every_steps=0
     --set evaluation.every_epochs=0 --set checkpoint.every_steps=0 --set checkpoint.every_epochs=0
     --set log.generations.every_steps=0 --set train.precision=fp32 --set run_dir="$job")
-  if [[ $job == gpt ]]; then small+=(--set batch.sequences=8); else small+=(--set batch.tokens=600); fi
+  if [[ $job == gpt ]]; then small+=(--set batch.sequences=4); else small+=(--set batch.tokens=600); fi
   "$weft" prepare "$root/configs/sample/$job.yaml" "${small[@]}" >/dev/null 2>&1
   on cpu train "$root/configs/sample/$job.yaml" "${small[@]}" --set train.max_steps=200
-  on cuda train "$root/configs/sample/$job.yaml" "${small[@]}" --set train.max_steps=202 --set 'allow_changes=[train.max_steps]'
+  on cuda train "$root/configs/sample/$job.yaml" "${small[@]}" --set train.max_steps=201 --set 'allow_changes=[train.max_steps]'
   matches log 'resumed from .* at step 200'
-  on cpu train "$root/configs/sample/$job.yaml" "${small[@]}" --set train.max_steps=204 --set 'allow_changes=[train.max_steps]'
-  matches log 'resumed from .* at step 202'
-  old_driver train "$root/configs/sample/$job.yaml" "${small[@]}" --set device=auto --set train.max_steps=205 --set 'allow_changes=[train.max_steps]'
+  on cpu train "$root/configs/sample/$job.yaml" "${small[@]}" --set train.max_steps=203 --set 'allow_changes=[train.max_steps]'
+  matches log 'resumed from .* at step 201'
+  old_driver train "$root/configs/sample/$job.yaml" "${small[@]}" --set device=auto --set train.max_steps=204 --set 'allow_changes=[train.max_steps]'
   matches log "CPU \\(no CUDA device: $old"
   "$weft" average "$job"/checkpoints/step-* --out "$job-mean" >/dev/null 2>&1
   cpu=$(on cpu evaluate --checkpoint "$job-mean" --split valid --set data.directory="corpora/prepared/sample-$job" --max-sequences 4 --json | perplexity)

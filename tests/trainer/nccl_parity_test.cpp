@@ -32,9 +32,9 @@ std::vector<LayoutRun> train_on_devices(const LayoutCase& c, const Layout& layou
   return runs;
 }
 
-// Five steps a cell; fifty if the whole matrix is asked for (tests/long/nccl.sh, which compares several schedules).
+// Four steps a cell; fifty if the whole matrix is asked for (tests/long/nccl.sh, which compares several schedules).
 std::vector<Cell> cells() {
-  const int64_t steps = std::getenv("WEFT_WHOLE_MATRIX") ? 50 : 5;
+  const int64_t steps = std::getenv("WEFT_WHOLE_MATRIX") ? 50 : 4;
   std::vector<Cell> chosen;
   for (Cell cell : covering()) {
     if (cell.layout.dp > 2 || cell.layout.tp > 2 || cell.what.vocabulary > 1000) continue;
