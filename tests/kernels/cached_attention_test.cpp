@@ -8,12 +8,10 @@ namespace {
 
 using namespace test;
 
-using test::AttentionCase;
 using test::AttentionRun;
 using test::offsets_of;
 using test::random;
 using test::same_bits;
-using test::values;
 
 // New rows of a few sequences whose earlier keys and values lie in the cache.
 struct Call {
