@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "data/tokenizer/special_search.h"
+#include "data/tokenizer/written.h"
 
 namespace weft {
 namespace {
@@ -126,13 +127,12 @@ ChatEncoder::ChatEncoder(const ChatConfig& config, TokenizerPtr tokenizer)
 void ChatEncoder::fill_in(std::string& form) const {
   for (const auto& [mark, role] : {std::pair{"{bos}", SpecialRole::Bos}, std::pair{"{eos}", SpecialRole::Eos}}) {
     if (form.find(mark) == std::string::npos) continue;
-    const auto id = tokenizer_->special(role);
-    if (!id) {
+    const auto name = special_name(*tokenizer_, role);
+    if (!name) {
       throw ConfigError(fmt::format("data.chat: the template has {}, and the tokenizer has no such special", mark),
                         "set the tokenizer's `bos` and `eos`");
     }
-    const auto token = std::ranges::find(tokenizer_->specials(), *id, &SpecialToken::id);
-    replace_all(form, mark, token->name);
+    replace_all(form, mark, *name);
   }
 }
 
