@@ -123,7 +123,7 @@ ExportReport export_model(const fs::path& path, const fs::path& out, std::option
   const Checkpoint checkpoint = Checkpoint::open(path);
   const ModelToExport model = model_of(checkpoint, dtype);
   check_adapters(model, adapter);
-  const bool translates = model.job.model.encoder_layers > 0;
+  const bool translates = model.job.is_translation();
   const auto reason = translates ? why_not_marian(model) : std::nullopt;
   const ExportPlan plan = adapter       ? plan_adapter(model)
                           : !translates ? plan_decoder(model)

@@ -284,7 +284,7 @@ void check_sizes(const ModelToExport& model, const Ct2Plan& plan) {
 std::optional<std::string> why_not_ct2(const ModelToExport& model) {
   const TransformerConfig here = without_idle_windows(model.job.model).with_derived_sizes();
   if (const auto difference = first_difference(nearest_ct2(here), here)) return difference;
-  return here.encoder_layers > 0 ? why_not_ct2_specials(model) : std::nullopt;
+  return model.job.is_translation() ? why_not_ct2_specials(model) : std::nullopt;
 }
 
 Ct2Plan plan_ct2(const ModelToExport& model, const nlohmann::ordered_json& history) {
@@ -293,7 +293,7 @@ Ct2Plan plan_ct2(const ModelToExport& model, const nlohmann::ordered_json& histo
                     "docs/huggingface.md lists what it can");
   }
   const TransformerConfig& m = model.job.model;
-  const bool translates = m.encoder_layers > 0;
+  const bool translates = model.job.is_translation();
   Ct2Plan plan{.stored = {.architecture = translates ? "TransformerSpec" : "TransformerDecoderSpec",
                           .weights = "model.bin",
                           .files = ct2_text_files(model, history)},
