@@ -237,8 +237,7 @@ def main():
     parser.add_argument("cases", nargs="*")
     args = parser.parse_args()
     transformers.logging.set_verbosity_error()
-    bench = Bench(args.build)
-    bench.data = args.data
+    bench = Bench(args.build, args.data)
     try:
         for name, options in CASES.items():
             if not args.cases or name in args.cases:

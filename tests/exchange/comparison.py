@@ -13,8 +13,8 @@ SOURCES = pathlib.Path(__file__).resolve().parents[2]
 class Bench:
     """Runs the programs of a build folder, and holds figures to their bounds. `scratch` is removed at the end."""
 
-    def __init__(self, build):
-        self.build = pathlib.Path(build).resolve()
+    def __init__(self, build, data=None):
+        self.build, self.data = pathlib.Path(build).resolve(), data
         self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="against-"))
         self.folder = None  # in which programs run; None: the current one
         self.failed, self.report = False, {}
