@@ -2,12 +2,14 @@
 #include "data/dataset/shard_writer.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 
 #include "base/direct_file.h"
 #include "base/error.h"
+#include "base/process/huge_pages.h"
 #include "data/dataset/shard_structure.h"
 
 namespace weft {
@@ -74,16 +76,24 @@ class PageWriter {
 }  // namespace
 
 void TokenBuffer::append(std::span<const int32_t> ids) {
-  const size_t at = bytes_.size();
-  bytes_.resize(at + ids.size() * static_cast<size_t>(token_bytes_));
   if (token_bytes_ == 4) {
-    if (!ids.empty()) std::memcpy(bytes_.data() + at, ids.data(), ids.size_bytes());
+    const auto* bytes = reinterpret_cast<const char*>(ids.data());
+    bytes_.insert(bytes_.end(), bytes, bytes + ids.size_bytes());
     return;
   }
-  for (size_t i = 0; i < ids.size(); ++i) {
-    const auto narrow = static_cast<uint16_t>(ids[i]);
-    std::memcpy(bytes_.data() + at + i * 2, &narrow, 2);
+  constexpr size_t kAtOnce = 2048;  // in a processor's first cache
+  std::array<uint16_t, kAtOnce> narrow;
+  for (; !ids.empty(); ids = ids.subspan(std::min(kAtOnce, ids.size()))) {
+    const auto some = ids.first(std::min(kAtOnce, ids.size()));
+    std::ranges::transform(some, narrow.begin(), [](int32_t id) { return static_cast<uint16_t>(id); });
+    const auto* bytes = reinterpret_cast<const char*>(narrow.data());
+    bytes_.insert(bytes_.end(), bytes, bytes + 2 * some.size());
   }
+}
+
+void TokenBuffer::reserve(int64_t count) {
+  bytes_.reserve(static_cast<size_t>(count * token_bytes_));
+  advise_huge_pages(bytes_.data(), bytes_.capacity());
 }
 
 FullShard::FullShard(const fs::path& path, const ShardIdentity& identity, ShardArrays arrays, ShardEntry& entry)

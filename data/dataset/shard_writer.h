@@ -17,7 +17,7 @@ class TokenBuffer {
  public:
   explicit TokenBuffer(int token_bytes) : token_bytes_(token_bytes) {}
   void append(std::span<const int32_t> ids);
-  void reserve(int64_t count) { bytes_.reserve(static_cast<size_t>(count * token_bytes_)); }
+  void reserve(int64_t count);
   int64_t count() const { return static_cast<int64_t>(bytes_.size()) / token_bytes_; }
   const std::vector<char>& bytes() const { return bytes_; }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/prepare/preparation.h"
 #include "data/prepare/records/text_blocks.h"
+#include "data/prepare/workers.h"
 
 namespace weft {
 
@@ -11,7 +12,7 @@ std::string gib(double bytes) { return fmt::format("{:.2f} GiB", bytes / (1 << 3
 
 // Text that is read, parsed and encoded at the same time; ids have 4 bytes, and lists grow by doubling.
 double text_under_way(int threads) {
-  const double window = threads > 1 ? 4.0 * threads + 1 : 1;
+  const double window = threads > 1 ? static_cast<double>(kPendingOfThread) * threads + 1 : 1;
   return window * (2.5 * kBlockBytes + (kBatchBytes + kPieceBytes) * (1 + 2 * 4.0));
 }
 

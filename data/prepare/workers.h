@@ -13,6 +13,9 @@
 
 namespace weft {
 
+// The inputs that wait for each thread, so that it stays busy while the caller closes a shard.
+inline constexpr size_t kPendingOfThread = 8;
+
 // Threads that map inputs to outputs; outputs are taken in the order of inputs. With one thread the work is done by
 // the caller, in submit(). submit() and take() must be called from one thread.
 template <class In, class Out>
@@ -55,7 +58,7 @@ class OrderedWorkers {
   }
   size_t pending() const { return results_.size(); }
   // The number of pending inputs that keeps all threads busy.
-  size_t window() const { return threads_.empty() ? 1 : 4 * threads_.size(); }
+  size_t window() const { return threads_.empty() ? 1 : kPendingOfThread * threads_.size(); }
 
  private:
   void end() {

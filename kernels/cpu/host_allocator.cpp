@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
 
+#include "base/process/huge_pages.h"
 #include "kernels/memory.h"
 
 namespace weft {
@@ -12,7 +11,6 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 constexpr size_t kLargeStep = size_t{512} << 10;
-constexpr size_t kHugePage = size_t{2} << 20;
 
 class HostAllocator : public Allocator {
  public:
@@ -30,7 +28,7 @@ class HostAllocator : public Allocator {
     const bool huge = size >= kHugePage;
     void* memory = nullptr;
     if (posix_memalign(&memory, huge ? kHugePage : kAlignment, size) != 0) return {};
-    if (huge) madvise(memory, size, MADV_HUGEPAGE);
+    if (huge) advise_huge_pages(memory, size);
     auto* address = static_cast<std::byte*>(memory);
     return {.address = address, .reach = address, .bytes = size};
   }

@@ -8,12 +8,6 @@ namespace weft {
 
 namespace {
 
-uint64_t text_bytes(const TextBatch& batch) {
-  uint64_t bytes = 0;
-  for (const auto& [split, record] : batch) bytes += record.source.size() + record.target.size();
-  return bytes;
-}
-
 // Rank 0 sends text to the other ranks, so it leaves its own batches to other threads, even with one processor.
 int threads_here(const std::vector<int>& threads) {
   return threads.size() == 1 ? threads.front() : std::max(threads.front(), 2);
@@ -42,7 +36,8 @@ BatchEncoder::BatchEncoder(const DataConfig& data, const Tokenizers& tokenizers,
       threads_(ranks ? ranks->threads() : std::vector{threads}),
       here_(threads_here(threads_), [this](const TextBatch& batch) { return encoder_.encode(batch); }),
       shares_(threads_.size()),
-      window_(here_.window() + 4 * static_cast<size_t>(std::accumulate(threads_.begin() + 1, threads_.end(), 0))) {
+      window_(here_.window() +
+              kPendingOfThread * static_cast<size_t>(std::accumulate(threads_.begin() + 1, threads_.end(), 0))) {
   for (int rank = 1; rank < std::ssize(threads_); ++rank) others_.emplace_back(*ranks, rank, tokenizers);
 }
 

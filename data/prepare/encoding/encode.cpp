@@ -57,6 +57,12 @@ void cut_off(EncodedChat& chat, size_t longest) {
 
 }  // namespace
 
+uint64_t text_bytes(const TextBatch& batch) {
+  uint64_t bytes = 0;
+  for (const auto& [split, record] : batch) bytes += record.source.size() + record.target.size();
+  return bytes;
+}
+
 void check_text(const TextRecord& record, bool target, std::string_view tokenizer_kind) {
   if (tokenizer_kind == "chars" || tokenizer_kind == "words") check_utf8(record, target, tokenizer_kind);
 }
@@ -194,6 +200,7 @@ void SequenceEncoder::encode_document(const TextRecord& record, DataSplit split,
 
 EncodedBatch SequenceEncoder::encode(const TextBatch& input) const {
   EncodedBatch batch{.bad = BadRecords(skip_bad_)};
+  batch.ids.reserve(text_bytes(input));  // few texts have more ids than bytes, and what is not reached costs no memory
   for (const auto& [split, record] : input) {
     if (is_bad(record, batch)) continue;
     if (chat_) {

@@ -22,6 +22,7 @@
 namespace weft {
 
 using TextBatch = std::vector<std::pair<DataSplit, TextRecord>>;
+uint64_t text_bytes(const TextBatch& batch);
 
 // Sequences of a batch, one after another.
 struct EncodedBatch {
