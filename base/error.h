@@ -19,6 +19,7 @@ enum class ExitCode : int {
   Busy = 6,
   NoProgress = 7,
   Hardware = 8,    // a device, a link or a disk failed, perhaps for a moment; rerun the same command to resume
+  Differs = 9,     // weft verify: trained again, the run has another state than it saved
   Preempted = 75,  // EX_TEMPFAIL: saved; rerun the same command to resume
 };
 

@@ -11,6 +11,16 @@ namespace weft {
 uint64_t hash64(std::string_view bytes, uint64_t seed = 0);
 std::string hash_hex(uint64_t value);  // 16 lower-case hexadecimal digits
 
+// A hash of the bits of one element of an array, for sums modulo 2^64 over elements in any order: `key` tells arrays
+// apart, `index` the elements of one. Of one key and index, different bits have different hashes, so a sum in which one
+// element changes always changes. It has two multiplications and no branch, for loops that the compiler vectorises.
+inline uint64_t element_digest(uint64_t key, uint64_t index, uint64_t bits) {
+  uint64_t x = bits ^ (key + index * 0x9e3779b97f4a7c15U);
+  x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdU;  // these constants are MurmurHash3's
+  x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53U;
+  return x ^ (x >> 33);
+}
+
 // The same hash over bytes that arrive in pieces.
 class Hasher {
  public:

@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "checkpoint/digest/state_digest.h"
 #include "checkpoint/reader.h"
 
 namespace weft {
@@ -55,7 +56,11 @@ fs::path unfinished_path(const fs::path& checkpoint, int64_t attempt) {
 
 std::string part_name(int rank) { return fmt::format("rank-{:05}.h5", rank); }
 
-void write_manifest(const fs::path& directory, const CheckpointHeader& header, std::vector<CheckpointFile> parts) {
+WrittenParts written_parts(const CheckpointHeader& header, std::vector<CheckpointFile> files, uint64_t digest) {
+  return {.files = std::move(files), .digest = digest + digest_of(run_state_from(header.state, "the checkpoint"))};
+}
+
+void write_manifest(const fs::path& directory, const CheckpointHeader& header, WrittenParts parts) {
   CheckpointManifest manifest{.step = header.step,
                               .sequence = header.sequence,
                               .attempt = header.attempt,
@@ -64,7 +69,9 @@ void write_manifest(const fs::path& directory, const CheckpointHeader& header, s
                               .fingerprint = header.fingerprint,
                               .provenance = header.provenance,
                               .layout = header.layout,
-                              .files = std::move(parts)};
+                              .digest = parts.digest,
+                              .save_before = header.save_before,
+                              .files = std::move(parts.files)};
   for (const auto& [attached, text] : header.attachments) {
     write_file_atomically(directory / attached, text);
     manifest.attachments.push_back({attached, text.size(), hash64(text)});
@@ -73,7 +80,7 @@ void write_manifest(const fs::path& directory, const CheckpointHeader& header, s
 }
 
 void commit_checkpoint(const fs::path& temporary, const fs::path& target, const CheckpointHeader& header,
-                       std::vector<CheckpointFile> parts) {
+                       WrittenParts parts) {
   write_manifest(temporary, header, std::move(parts));
   if (!fs::exists(target)) return rename_durably(temporary, target);
   exchange_durably(temporary, target);

@@ -18,6 +18,7 @@ struct CheckpointHeader {
   nlohmann::ordered_json fingerprint;
   nlohmann::ordered_json provenance;
   MeshLayout layout;                                             // the ranks that write
+  std::optional<DigestedSave> save_before;                       // as in the manifest
   std::vector<std::pair<std::string, std::string>> attachments;  // name, text
 };
 
@@ -30,11 +31,19 @@ fs::path unfinished_path(const fs::path& checkpoint, int64_t attempt);
 // rank-00000.h5, the file of a rank's arrays.
 std::string part_name(int rank);
 
-// Writes attachments and then the manifest, which makes `directory` a checkpoint. The parts must be written already.
-void write_manifest(const fs::path& directory, const CheckpointHeader& header, std::vector<CheckpointFile> parts);
+// The parts of a checkpoint, which are written already, and the digest of the whole state.
+struct WrittenParts {
+  std::vector<CheckpointFile> files;
+  uint64_t digest = 0;
+};
+// `digest`: of the arrays in the files.
+WrittenParts written_parts(const CheckpointHeader& header, std::vector<CheckpointFile> files, uint64_t digest);
+
+// Writes attachments and then the manifest, which makes `directory` a checkpoint.
+void write_manifest(const fs::path& directory, const CheckpointHeader& header, WrittenParts parts);
 // Calls write_manifest(), then renames the directory to the checkpoint's name. An older checkpoint of the same step,
 // perhaps the only one of the run, stays until the new one has its name.
 void commit_checkpoint(const fs::path& temporary, const fs::path& target, const CheckpointHeader& header,
-                       std::vector<CheckpointFile> parts);
+                       WrittenParts parts);
 
 }  // namespace weft

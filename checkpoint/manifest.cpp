@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "checkpoint/digest/state_digest.h"
 #include "checkpoint/parts/array_reader.h"
 
 namespace weft {
@@ -49,6 +50,22 @@ MeshLayout layout_from(const Json& body) {
   return layout;
 }
 
+// Null, or absent in the manifests of earlier builds: there is none.
+std::optional<uint64_t> digest_from(const Json& body) {
+  const Json digest = body.value("digest", Json());
+  return digest.is_null() ? std::nullopt : std::optional(hash_from(digest));
+}
+
+std::optional<DigestedSave> save_from(const Json& save) {
+  if (save.is_null()) return std::nullopt;
+  return DigestedSave{.step = integer_from<int64_t>(save.at("step")), .digest = hash_from(save.at("digest"))};
+}
+
+Json json_of(const std::optional<DigestedSave>& save) {
+  if (!save) return nullptr;
+  return {{"step", save->step}, {"digest", hash_hex(save->digest)}};
+}
+
 CheckpointManifest manifest_from_json(const Json& json) {
   const int version = integer_from<int>(json.at("version"));
   require<DataError>(version >= 1 && version <= CheckpointManifest::kVersion,
@@ -62,6 +79,8 @@ CheckpointManifest manifest_from_json(const Json& json) {
   m.fingerprint = json.at("fingerprint");
   m.provenance = json.value("provenance", Json());
   m.layout = layout_from(json);
+  m.digest = digest_from(json);
+  m.save_before = save_from(json.value("save_before", Json()));
   for (const Json& file : json.at("files")) m.files.push_back(file_from_json(file, version));
   for (const Json& a : json.at("attachments")) {
     m.attachments.push_back({plain_name(a.at("name")), integer_from<uint64_t>(a.at("bytes")), hash_from(a.at("hash"))});
@@ -91,6 +110,8 @@ std::string checkpoint_manifest_text(const CheckpointManifest& m) {
                      {"fingerprint", m.fingerprint},
                      {"provenance", m.provenance},
                      {"layout", m.layout},
+                     {"digest", m.digest ? Json(hash_hex(*m.digest)) : Json()},
+                     {"save_before", json_of(m.save_before)},
                      {"files", files},
                      {"attachments", attachments}};
   const std::string text = body.dump();
@@ -168,19 +189,27 @@ void verify_attachments(const fs::path& checkpoint, const CheckpointManifest& ma
   for (const CheckpointAttachment& a : manifest.attachments) read_attachment(checkpoint, manifest, a.name);
 }
 
-void verify_arrays(const fs::path& checkpoint, const CheckpointManifest& manifest,
-                   const std::function<void()>& on_progress, int reader, int readers) {
+uint64_t verify_arrays(const fs::path& checkpoint, const CheckpointManifest& manifest,
+                       const std::function<void()>& on_progress, int reader, int readers) {
+  uint64_t digest = 0;
   for (auto i = static_cast<size_t>(reader); i < manifest.files.size(); i += static_cast<size_t>(readers)) {
     const File file(checkpoint / manifest.files[i].name, File::Mode::Read);
     const auto index = read_index(file, manifest.files[i]);
-    for (const StoredArray& array : index->arrays) verify_array(file, array, index->block_bytes, on_progress);
+    for (const StoredArray& array : index->arrays) digest += verify_array(file, array, index->block_bytes, on_progress);
   }
+  return digest;
 }
 
 void verify_checkpoint(const fs::path& checkpoint, const CheckpointManifest& manifest,
                        const std::function<void()>& on_progress) {
   verify_attachments(checkpoint, manifest);
-  verify_arrays(checkpoint, manifest, on_progress);
+  const uint64_t arrays = verify_arrays(checkpoint, manifest, on_progress);
+  if (!manifest.digest) return;
+  const uint64_t found = arrays + digest_of(run_state_of(manifest, checkpoint));
+  if (found == *manifest.digest) return;
+  throw DataError(fmt::format("{}: its digest is {}, that of the state that was saved is {}", checkpoint.string(),
+                              hash_hex(found), hash_hex(*manifest.digest)),
+                  kUseAnother);
 }
 
 }  // namespace weft

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,12 @@ struct CheckpointAttachment {
   uint64_t hash = 0;
 };
 
+// A save, and the digest of the state that it saved (checkpoint/digest/state_digest.h).
+struct DigestedSave {
+  int64_t step = 0;
+  uint64_t digest = 0;
+};
+
 inline constexpr std::string_view kCheckpointManifest = "manifest.json";
 fs::path manifest_path(const fs::path& checkpoint);
 // True if a directory is a committed checkpoint: it has a manifest, which is not read.
@@ -50,6 +57,10 @@ struct CheckpointManifest {
   nlohmann::ordered_json fingerprint;  // the run's numerics
   nlohmann::ordered_json provenance;   // revision, libraries, overrides; null in older checkpoints
   MeshLayout layout;                   // the ranks that wrote the files, in their order; sizes of 0 if unknown
+  std::optional<uint64_t> digest;      // of arrays and state; earlier builds stored none
+  // The save that training continued from, if there was one and it has a digest: of the run itself, or the checkpoint
+  // that it resumed from.
+  std::optional<DigestedSave> save_before;
   std::vector<CheckpointFile> files;
   std::vector<CheckpointAttachment> attachments;
 };
@@ -72,11 +83,12 @@ std::shared_ptr<const PartIndex> read_index(const fs::path& checkpoint, const Ch
 std::string read_attachment(const fs::path& checkpoint, const CheckpointManifest& manifest, const std::string& name);
 
 // Reads all attachments, or every array, and compares checksums; DataError naming the file and tensor. `on_progress` is
-// called after every few megabytes. Each of several `readers` reads some of the files.
+// called after every few megabytes. Each of several `readers` reads some of the files. Returns the digest of the arrays
+// that this reader has read.
 void verify_attachments(const fs::path& checkpoint, const CheckpointManifest& manifest);
-void verify_arrays(const fs::path& checkpoint, const CheckpointManifest& manifest,
-                   const std::function<void()>& on_progress = {}, int reader = 0, int readers = 1);
-// Verifies the attachments and the arrays.
+uint64_t verify_arrays(const fs::path& checkpoint, const CheckpointManifest& manifest,
+                       const std::function<void()>& on_progress = {}, int reader = 0, int readers = 1);
+// Verifies the attachments, the arrays and the digest, if there is one.
 void verify_checkpoint(const fs::path& checkpoint, const CheckpointManifest& manifest,
                        const std::function<void()>& on_progress = {});
 

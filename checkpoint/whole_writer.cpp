@@ -8,8 +8,9 @@
 namespace weft {
 namespace {
 
-CheckpointFile write_tensors(const fs::path& path, const std::vector<WholeTensor>& tensors,
-                             const std::function<void(const WholeTensor&, std::span<float>)>& fill) {
+WrittenParts write_tensors(const fs::path& path, const CheckpointHeader& header,
+                           const std::vector<WholeTensor>& tensors,
+                           const std::function<void(const WholeTensor&, std::span<float>)>& fill) {
   std::vector<StoredArray> arrays;
   for (const WholeTensor& t : tensors) {
     const Stretch all{.name = t.name,
@@ -25,7 +26,7 @@ CheckpointFile write_tensors(const fs::path& path, const std::vector<WholeTensor
     fill(tensors[i], values);
     part.write(i, std::as_bytes(std::span(values)));
   }
-  return part.finish();
+  return written_parts(header, {part.finish()}, part.digest());
 }
 
 }  // namespace
@@ -38,8 +39,7 @@ void write_whole_checkpoint(const fs::path& out, const CheckpointHeader& header,
   for (const WholeTensor& t : tensors) elements += t.shape.elements();
   require_space(directory.path(), checkpoint_bytes(elements, sizeof(float), 1, std::ssize(tensors), 1),
                 "the weights of " + out.string());
-  const CheckpointFile part = write_tensors(directory.path() / part_name(0), tensors, fill);
-  write_manifest(directory.path(), header, {part});
+  write_manifest(directory.path(), header, write_tensors(directory.path() / part_name(0), header, tensors, fill));
   directory.commit();
 }
 

@@ -16,13 +16,14 @@
 
 namespace weft {
 
-// A committed checkpoint, and on rank 0 its cost: seconds of the slowest rank, bytes of all parts.
+// A committed checkpoint, and on rank 0 its cost and digest: seconds of the slowest rank, bytes of all parts.
 struct SavedCheckpoint {
   fs::path path;
   double copy_seconds = 0;    // until the copy was complete
   double write_seconds = 0;   // to hash, write and sync the copy
   double commit_seconds = 0;  // manifest, renames, and after_commit
   double bytes = 0;
+  uint64_t digest = 0;  // of the state that was saved (checkpoint/digest/state_digest.h)
 };
 
 // Writes checkpoints of all ranks in two phases, while training continues. start() begins to copy the arrays that this
@@ -60,6 +61,7 @@ class CheckpointWriter {
   // The facts about its part that a rank sends to rank 0.
   struct Part {
     CheckpointFile file;
+    uint64_t digest = 0;
     double copy_seconds = 0, write_seconds = 0;
   };
   std::byte* memory() const;

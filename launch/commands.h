@@ -31,6 +31,7 @@ void add_keys_command(Command& app, Action& action);
 void add_import_command(Command& app, Action& action);
 void add_export_command(Command& app, Action& action);
 void add_export_ct2_command(Command& app, Action& action);
+void add_verify_command(Command& app, Action& action);
 void add_average_command(Command& app, Action& action);
 void add_merge_command(Command& app, Action& action);
 void add_validate_command(Command& app, Action& action);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/output.h"
 #include "base/progress.h"
@@ -136,6 +137,13 @@ std::string json_text(const fs::path& dataset, const std::vector<SplitStatistics
   return json_line(json) + "\n";
 }
 
+std::string describe_digest(const CheckpointManifest& m) {
+  if (!m.digest) return "no digest: an earlier weft saved it\n";
+  if (!m.save_before) return fmt::format("digest {}\n", hash_hex(*m.digest));
+  return fmt::format("digest {}, after {} at step {}\n", hash_hex(*m.digest), hash_hex(m.save_before->digest),
+                     m.save_before->step);
+}
+
 }  // namespace
 
 void print_checkpoint(const fs::path& path, bool verify, bool with_job) {
@@ -143,6 +151,7 @@ void print_checkpoint(const fs::path& path, bool verify, bool with_job) {
   const CheckpointManifest& m = checkpoint.manifest();
   print(fmt::format("checkpoint {}: step {}\nstate {}\nfingerprint {}\n", path.string(), m.step, m.state.dump(),
                     m.fingerprint.dump()));
+  print(describe_digest(m));
   print(describe_provenance(m.provenance));
   if (with_job) print("job\n" + m.job);
   uint64_t bytes = 0;
@@ -154,7 +163,7 @@ void print_checkpoint(const fs::path& path, bool verify, bool with_job) {
   print(text);
   if (!verify) return;
   verify_checkpoint(path, m);
-  print("every checksum is right\n");
+  print(m.digest ? "every checksum is right, and so is the digest\n" : "every checksum is right\n");
 }
 
 void print_directory(const fs::path& path, bool verify, bool with_job) {

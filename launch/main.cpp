@@ -32,7 +32,8 @@ constexpr const char* kFooter =
     "Exit codes: 0 done, 2 bad configuration or arguments, 3 bad data or checkpoint, 4 divergence, 5 a peer died or\n"
     "hung, 6 another run owns the run directory, 7 restarts without progress, 8 a device or a disk failed, perhaps for "
     "a\n"
-    "moment, 75 saved and stopped by a signal or by train.max_time (rerun the same command to resume).";
+    "moment, 9 weft verify found a difference, 75 saved and stopped by a signal or by train.max_time (rerun the same\n"
+    "command to resume).";
 
 // Before the ranks work together all of them read the same command line and the same job, and fail with the same error.
 // Rank 0 prints the error, and when it exits the launcher ends the other ranks. A rank that is still running after this
@@ -73,7 +74,7 @@ void add_commands(CLI::App& app, Action& action) {
       {"data", {add_prepare_command, add_tokenize_command, add_detokenize_command, add_inspect_command}},
       {"training",
        {add_jobs_command, add_keys_command, add_validate_command, add_plan_command, add_train_command,
-        add_average_command, add_merge_command}},
+        add_verify_command, add_average_command, add_merge_command}},
       {"texts", {add_translate_command, add_generate_command, add_chat_command, add_embed_command}},
       {"scores",
        {add_evaluate_command, add_score_command, add_rescore_command, add_choose_command, add_likelihood_command}},

@@ -78,7 +78,7 @@ void Trainer::begin(const ResumeChoice& choice) {
   Resume resume(job_, data_, setup_, directory_, end_);
   const Beginning beginning = resume.begin(choice);
   state_ = beginning.state;
-  saves_.resumed_from(beginning.checkpoint);
+  saves_.resumed_from(beginning.checkpoint, beginning.digest);
   saves_.begun_from(beginning.init_from);
   const bool told = choice.kind == ResumeChoice::Kind::Path && *beginning.checkpoint == choice.path;
   saves_.branched_from(told ? branch_name(choice.path) : beginning.branch_of);
@@ -210,6 +210,31 @@ void Trainer::train(const StepObserver& after_step) {
   reporter_.finish();
   trace_.finish();
   algorithms_file_.finish();
+}
+
+void Trainer::repeat(const Repetition& repetition) {
+  state_ = Resume(job_, data_, setup_, directory_, end_).begin(repetition.from).state;
+  algorithms_file_.read();
+  const Heartbeat::Scope stepping(mesh_.heartbeat(), RunPhase::Step);
+  mesh_.heartbeat().set_step(state_.step);
+  probe_largest_step(setup_, data_, job_, state_.position.epoch);
+  settle_algorithms(setup_.context(), mesh_.world());
+  Loader loader = make_loader(job_, mesh_, setup_.context(), data_.plan, data_.reader, state_.position);
+  for (const int64_t step : repetition.steps) {
+    repeat_until(step, loader);
+    reporter_.clear();
+    const Heartbeat::Scope looking(mesh_.heartbeat(), RunPhase::Save);
+    if (!repetition.look(state_, setup_)) return;
+  }
+}
+
+void Trainer::repeat_until(int64_t step, Loader& loader) {
+  while (state_.step < step) {
+    const double before = loader.waited_seconds();
+    const auto batches = next_of(loader);
+    train_step(*batches, loader.ready(), loader.waited_seconds() - before);
+    require<DivergenceError>(!must_roll_back(), "step {}: {}", state_.step, divergence());
+  }
 }
 
 // The save under way holds the state from before the divergence. All ranks have diverged together.
@@ -361,7 +386,7 @@ void Trainer::roll_back() {
   state_.skips = diverged.skips;
   state_.rollbacks = diverged.rollbacks + 1;
   set_aside_later_than(path);
-  saves_.resumed_from(path);
+  saves_.resumed_from(path, beginning.digest);
   saves_.begin();
   mesh_.heartbeat().set_step(state_.step);
   reporter_.rolled_back(state_, diverged.step);

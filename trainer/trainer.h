@@ -48,6 +48,15 @@ struct RunSignals {
 // then.
 using StepObserver = std::function<void(int64_t step)>;
 
+// Steps that are trained again, from the beginning `from`. `look` gets the state at each of `steps`, in their order, on
+// every rank; the first may be that of the beginning. The repetition ends with the last of them, or once `look` says
+// false.
+struct Repetition {
+  ResumeChoice from;
+  std::vector<int64_t> steps;
+  std::function<bool(const RunState& state, TrainingSetup& setup)> look;
+};
+
 // The training loop: steps, evaluations, generations, saves. Every rank runs it; decisions follow from the sums of the
 // control all-reduce, which all ranks have, or rank 0 makes and broadcasts them. If a rank is asked to stop, all ranks
 // leave evaluations and generations too and save at once; the next start begins with the evaluation left out.
@@ -55,6 +64,9 @@ class Trainer {
  public:
   Trainer(Context& context, Mesh& mesh, const JobConfig& job, RunOrigin origin = {}, RunSignals signals = {});
   TrainResult run(const ResumeChoice& resume, const StepObserver& after_step = {});
+  // Trains without the run's lock, and writes nothing into its directory, where the run may train meanwhile: only
+  // steps, no evaluation, generation or save. DivergenceError where the run would have to roll back.
+  void repeat(const Repetition& repetition);
   Transformer& model() { return setup_.model(); }
 
  private:
@@ -67,6 +79,7 @@ class Trainer {
   void train_if_not_done(const StepObserver& after_step);
   void tell_failure(const std::exception& error);
   void train(const StepObserver& after_step);
+  void repeat_until(int64_t step, Loader& loader);
   // Trains until the run reaches its end or is stopped (returns true), or has to roll back (returns false).
   bool run_steps(const StepObserver& after_step);
   bool run_steps_of(Loader& loader, const StepObserver& after_step);

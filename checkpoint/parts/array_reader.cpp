@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "checkpoint/digest/state_digest.h"
 
 namespace weft {
 namespace {
@@ -111,14 +112,17 @@ uint64_t read_array(const File& file, const StoredArray& array, uint64_t block_b
   return bytes_read;
 }
 
-void verify_array(const File& file, const StoredArray& array, uint64_t block_bytes,
-                  const std::function<void()>& on_progress) {
+uint64_t verify_array(const File& file, const StoredArray& array, uint64_t block_bytes,
+                      const std::function<void()>& on_progress) {
   ArrayReader reader(file, array, block_bytes);
+  ArrayDigest digest(array);
   reader.for_each_block([&](size_t block, const ByteRange& bytes) {
-    reader.read(block, bytes, [&](const ByteRange&, const std::byte*) {
+    reader.read(block, bytes, [&](const ByteRange& piece, const std::byte* from) {
+      digest.add({from, piece.size()});
       if (on_progress) on_progress();
     });
   });
+  return digest.sum();
 }
 
 }  // namespace weft

@@ -17,8 +17,8 @@ using UseBox = std::function<void(const Stretch& of, const Box& box, const std::
 uint64_t read_array(const File& file, const StoredArray& array, uint64_t block_bytes, const NeedBox& needs,
                     const UseBox& use, const std::function<void()>& on_progress = {});
 
-// Reads the whole array and compares its checksums.
-void verify_array(const File& file, const StoredArray& array, uint64_t block_bytes,
-                  const std::function<void()>& on_progress = {});
+// Reads the whole array and compares its checksums. Returns its digest (checkpoint/digest/state_digest.h).
+uint64_t verify_array(const File& file, const StoredArray& array, uint64_t block_bytes,
+                      const std::function<void()>& on_progress = {});
 
 }  // namespace weft

@@ -53,6 +53,28 @@ std::vector<Box> cut_flat(const Shape& shape, int64_t begin, int64_t end) {
   return boxes;
 }
 
+std::vector<ElementRun> runs_of(const Shape& shape, const Box& box) {
+  int inner = shape.rank();  // a run covers the dims from this one on
+  ElementRun run{.index = 0, .elements = 1};
+  for (bool whole = true; inner > 0 && whole; whole = box.extent[inner] == shape[inner]) {
+    run.elements *= box.extent[--inner];
+  }
+  std::vector<ElementRun> runs;
+  const int64_t count = run.elements == 0 ? 0 : box.extent.elements() / run.elements;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t rest = i, stride = 1;
+    run.index = 0;
+    for (int d = shape.rank() - 1; d >= 0; --d) {
+      int64_t at = box.origin[static_cast<size_t>(d)];
+      if (d < inner) at += rest % box.extent[d], rest /= box.extent[d];
+      run.index += at * stride;
+      stride *= shape[d];
+    }
+    runs.push_back(run);
+  }
+  return runs;
+}
+
 bool overlaps(const std::vector<int64_t>& origin, const Shape& extent, const TensorBox& box) {
   const Shape other = box.data.shape();
   for (int d = 0; d < extent.rank(); ++d) {

@@ -30,6 +30,14 @@ struct Box {
 // Elements [begin, end) of a contiguous tensor as boxes, in order: at most 2 rank - 1 of them.
 std::vector<Box> cut_flat(const Shape& shape, int64_t begin, int64_t end);
 
+// Elements of a box that lie end to end in the tensor too: how many, and the row-major index of the first in the
+// tensor.
+struct ElementRun {
+  int64_t index = 0, elements = 0;
+};
+// The runs of a box of a tensor, in order: all of the same length, and as few as there are.
+std::vector<ElementRun> runs_of(const Shape& shape, const Box& box);
+
 // Whether the box at `origin` with `extent` has an element in common with another box of the same tensor.
 bool overlaps(const std::vector<int64_t>& origin, const Shape& extent, const TensorBox& box);
 

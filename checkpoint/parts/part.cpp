@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/hdf5.h"
+#include "checkpoint/digest/state_digest.h"
 
 namespace weft {
 namespace {
@@ -55,15 +56,18 @@ CheckpointPart::CheckpointPart(const fs::path& path, std::vector<StoredArray> ar
 void CheckpointPart::write(size_t array, std::span<const std::byte> bytes) {
   StoredArray& stored = index_.arrays[array];
   require<InternalError>(bytes.size() == stored.bytes(), "{} bytes for an array of {}", bytes.size(), stored.bytes());
+  ArrayDigest digest(stored);
   for (uint64_t at = 0; at < bytes.size(); at += kPiece) {
     const auto piece = bytes.subspan(at, std::min<uint64_t>(kPiece, bytes.size() - at));
     for (uint64_t block = 0; block < piece.size(); block += PartIndex::kBlock) {
       const auto hashed = piece.subspan(block, std::min<uint64_t>(PartIndex::kBlock, piece.size() - block));
       stored.hashes.push_back(hash64({reinterpret_cast<const char*>(hashed.data()), hashed.size()}));
     }
+    digest.add(piece);
     write_piece(stored.offset + at, piece);
     if (between_) between_();
   }
+  digest_ += digest.sum();
 }
 
 void CheckpointPart::write_piece(uint64_t offset, std::span<const std::byte> piece) {

@@ -26,6 +26,8 @@ class CheckpointPart {
   // piece is flushed while the next is written, so that the final sync is short and dirty pages do not fill the memory.
   void write(size_t array, std::span<const std::byte> bytes);
   CheckpointFile finish();  // writes the index and syncs, after every array is written
+  // Of the arrays written so far (checkpoint/digest/state_digest.h).
+  uint64_t digest() const { return digest_; }
 
  private:
   static constexpr uint64_t kWrittenBack = uint64_t{64} << 20;
@@ -37,6 +39,7 @@ class CheckpointPart {
   File file_;
   DirectFile direct_;
   std::function<void()> between_;
+  uint64_t digest_ = 0;
   ByteRange gathered_, on_its_way_;  // bytes in the page cache, and bytes being flushed
 };
 

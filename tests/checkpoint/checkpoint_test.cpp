@@ -104,7 +104,7 @@ TEST_F(Checkpoints, OnlyBlocksAroundTheNeededElementsAreRead) {
   for (int64_t i = 0; i < x.elements(); ++i) x.data<float>()[i] = static_cast<float>(i % 65521);
   const TensorBox all{"master", "x", shape, {0, 0}, x};
   CheckpointWriter writer(directory_, context, *world);
-  writer.start({.step = 1}, arrays_of({&all, 1}));
+  writer.start({.step = 1, .state = to_json(RunState{})}, arrays_of({&all, 1}));
   const Checkpoint checkpoint = Checkpoint::open(writer.finish().path);
   const Tensor rows = context.zeros({100, 1024}, DType::F32);
   EXPECT_EQ(checkpoint.read(context, {{"master", "x", shape, {1000, 0}, rows}}).bytes, uint64_t{2} << 20);
@@ -125,7 +125,7 @@ TEST_F(Checkpoints, LongWorkShowsProgress) {
   const Tensor x = context.zeros(shape, DType::F32);
   CheckpointWriter writer(directory_, context, *world);
   signs = 0;
-  writer.start({.step = 1},
+  writer.start({.step = 1, .state = to_json(RunState{})},
                arrays_of(std::vector<TensorBox>{{"master", "x", shape, {0, 0}, x}, {"master", "y", shape, {0, 0}, x}}));
   const fs::path path = writer.finish().path;
   // One sign when the memory of the copies is there, one for each queued tensor, one when the tensors are copied,
@@ -146,7 +146,7 @@ TEST_F(Checkpoints, ReadingTakesLittleMemory) {
     const auto world = single_communicator(MeshAxis::World);
     CheckpointWriter writer(directory_, context, *world);
     const TensorBox x{"master", "x", shape, {0, 0}, context.zeros(shape, DType::F32)};
-    writer.start({.step = 1}, arrays_of({&x, 1}));
+    writer.start({.step = 1, .state = to_json(RunState{})}, arrays_of({&x, 1}));
     writer.finish();
     return ChildResult::Passed;
   });
@@ -259,7 +259,7 @@ TEST_F(Checkpoints, AFailureOnOneRankLosesNothing) {
     CheckpointWriter writer(directory_, context, mesh.world());
     auto arrays = owned_arrays(registry, std::vector<NamedBuffer>{{"master", registry.master()}});
     if (rank == 1) arrays.at(0).dtype = DType::I32;  // cannot be stored
-    writer.start({.step = 6}, arrays);
+    writer.start({.step = 6, .state = to_json(RunState{})}, arrays);
     try {
       writer.finish();
       ADD_FAILURE() << "rank " << rank;

@@ -36,6 +36,7 @@ TEST_P(GoldenCheckpoint, IsIntactAndDescribesItself) {
   EXPECT_NE(manifest.job.find("name: golden"), std::string::npos);
   EXPECT_TRUE(manifest.provenance.is_object());
   EXPECT_EQ(manifest.attachments.size(), 2u);
+  EXPECT_FALSE(manifest.digest || manifest.save_before);
 }
 
 TEST_P(GoldenCheckpoint, HoldsTheTensorsThatWereSaved) {

@@ -44,5 +44,27 @@ TEST_F(Checkpoints, NoDepthOfAnIndexOverflowsTheStack) {
   }
 }
 
+TEST_F(Checkpoints, ADigestThatIsNoneIsRefused) {
+  const fs::path path = save(directory_, {1, 1}, 1, 1);
+  const std::string sound = read_manifest_text(path);
+  const auto body = nlohmann::ordered_json::parse(sound)["weft_checkpoint"];
+  for (const char* value :
+       {"7", "[]", "{}", "true", R"("")", R"("0123456789abcde")", R"("0123456789abcdef0")", R"("0123456789ABCDEF")"}) {
+    for (const char* member : {"digest", "save_before"}) {
+      auto changed = body;
+      const auto digest = nlohmann::ordered_json::parse(value);
+      changed[member] =
+          std::string_view(member) == "digest" ? digest : nlohmann::ordered_json{{"step", 1}, {"digest", digest}};
+      write_file_atomically(manifest_path(path), manifest_with(changed.dump()));
+      EXPECT_THAT(error_of([&] { Checkpoint::open(path); }), HasSubstr(manifest_path(path).string())) << value;
+      EXPECT_THROW(Checkpoint::open(path), DataError) << value;
+    }
+  }
+  auto changed = body;
+  changed["save_before"] = {{"digest", "0123456789abcdef"}};
+  write_file_atomically(manifest_path(path), manifest_with(changed.dump()));
+  EXPECT_THROW(Checkpoint::open(path), DataError);
+}
+
 }  // namespace
 }  // namespace weft

@@ -209,7 +209,7 @@ TEST_F(SaveBeside, AFailedRankEndsTheSaveOfAll) {
     SavingRank me(mesh, directory_);
     auto arrays = owned_arrays(me.registry, std::vector<NamedBuffer>{{"master", me.registry.master()}});
     if (rank > 0) arrays.at(0).dtype = DType::I32;  // cannot be stored
-    me.writer.start({.step = 6}, arrays);
+    me.writer.start({.step = 6, .state = to_json(RunState{})}, arrays);
     const std::string error = error_of([&] {
       while (!me.step(mesh.world())) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     });
@@ -257,7 +257,7 @@ TEST_F(SaveBeside, AnAbandonedSaveEndsAtOnce) {
     std::vector<TensorBox> boxes;
     for (int i = 0; i < kTensors; ++i) boxes.push_back({"master", std::to_string(i), {16}, {0}, x});
     CheckpointWriter writer(directory_, context, *world);
-    writer.start({.step = 1}, arrays_of(boxes));
+    writer.start({.step = 1, .state = to_json(RunState{})}, arrays_of(boxes));
     while (written == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   EXPECT_LT(written, kTensors / 2);
@@ -284,7 +284,7 @@ TEST_F(SaveBeside, TheMemoryOfCopiesIsTakenBeforeTheFirstSave) {
     const int64_t reserved = resident();
     EXPECT_GE(reserved - before, static_cast<int64_t>(x.bytes()) * 9 / 10);
     for (int64_t step = 1; step <= 3; ++step) {
-      writer.start({.step = step}, arrays_of(boxes));
+      writer.start({.step = step, .state = to_json(RunState{})}, arrays_of(boxes));
       writer.finish();
     }
     EXPECT_LE(resident() - reserved, static_cast<int64_t>(x.bytes()) / 4);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "kernels/device/devices.h"
 #include "plan/device_model.h"
@@ -242,6 +243,7 @@ void Reporter::rolled_back(const RunState& state, int64_t from) {
 void Reporter::saved(int64_t step, const SavedCheckpoint& saved, double stall_seconds) {
   write("save", step,
         {{"path", saved.path.string()},
+         {"digest", hash_hex(saved.digest)},
          {"stall_ms", 1e3 * stall_seconds},
          {"snapshot_ms", 1e3 * saved.copy_seconds},
          {"write_ms", 1e3 * saved.write_seconds},

@@ -80,6 +80,7 @@ std::vector<fs::path> saved_since(const fs::path& from, const fs::path& checkpoi
 
 // The checkpoints to resume from, in the order in which they are tried; empty if the run begins from scratch.
 std::vector<fs::path> found_checkpoints(const ResumeChoice& resume, const fs::path& run, const fs::path& checkpoints) {
+  if (resume.kind == ResumeChoice::Kind::Scratch) return {};
   if (resume.kind == ResumeChoice::Kind::Exactly) return {resume.path};
   if (resume.kind == ResumeChoice::Kind::Path) {
     if (is_run_directory(resume.path)) {
@@ -217,8 +218,10 @@ Beginning Resume::restore(const fs::path& path) {
       log_info("changed since the checkpoint: {}: {} -> {}", change.key, change.before, change.after);
     }
   }
-  Beginning beginning{
-      .state = run_state_of(manifest, path), .checkpoint = path, .branch_of = branch_of(manifest.provenance)};
+  Beginning beginning{.state = run_state_of(manifest, path),
+                      .checkpoint = path,
+                      .digest = manifest.digest,
+                      .branch_of = branch_of(manifest.provenance)};
   RunState& state = beginning.state;
   const std::string measured = take_evaluation(state);
   const auto is_setting = [](const ConfigChange& change) { return changes_evaluation(change.key); };

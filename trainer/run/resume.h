@@ -16,9 +16,9 @@ namespace weft {
 // Where a run begins: from the latest valid checkpoint of its directory if it has saved one (Auto), the same but only
 // if the run has begun before (Must), always from scratch (Never), or from a given checkpoint (Path): from the newest
 // that this run has saved since it began there, if there is one; or from that checkpoint whatever was saved since
-// (Exactly).
+// (Exactly); or from scratch whatever was saved (Scratch).
 struct ResumeChoice {
-  enum class Kind : uint8_t { Auto, Must, Never, Path, Exactly } kind = Kind::Auto;
+  enum class Kind : uint8_t { Auto, Must, Never, Path, Exactly, Scratch } kind = Kind::Auto;
   fs::path path;
 };
 
@@ -26,6 +26,7 @@ struct ResumeChoice {
 struct Beginning {
   RunState state;
   std::optional<fs::path> checkpoint;
+  std::optional<uint64_t> digest;  // the checkpoint's, if it has one
   // The checkpoint at which the run was told to begin, by branch_name(), if `checkpoint` was saved after it.
   std::string branch_of;
   std::vector<fs::path> passed_over;  // newer checkpoints that are damaged

@@ -33,8 +33,10 @@ Saves::Saves(const JobConfig& job, TrainingSetup& setup, const RunDirectory& dir
       header_(std::move(header)),
       writer_(directory.checkpoints(), setup.context(), setup.mesh().world()) {}
 
-void Saves::resumed_from(const std::optional<fs::path>& checkpoint) {
+void Saves::resumed_from(const std::optional<fs::path>& checkpoint, std::optional<uint64_t> digest) {
   if (checkpoint) saved_step_ = state_.step;
+  header_.save_before.reset();
+  if (digest) header_.save_before = DigestedSave{.step = state_.step, .digest = *digest};
   last_checkpoint_ = checkpoint;
 }
 
@@ -185,6 +187,7 @@ std::function<void()> Saves::after_commit() const {
 
 void Saves::committed(const SavedCheckpoint& saved) {
   last_checkpoint_ = saved.path;
+  header_.save_before = DigestedSave{.step = under_way_.step, .digest = saved.digest};
   if (under_way_.best.step == under_way_.step) committed_best_ = under_way_.best;
   reporter_.saved(under_way_.step, saved, under_way_.stall);
 }

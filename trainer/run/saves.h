@@ -21,8 +21,8 @@ class Saves {
   Saves(const JobConfig& job, TrainingSetup& setup, const RunDirectory& directory, Reporter& reporter, RunState& state,
         CheckpointHeader header);
 
-  // Notes the checkpoint that the run resumes from, if any: its step needs no save.
-  void resumed_from(const std::optional<fs::path>& checkpoint);
+  // Notes the checkpoint that the run resumes from, if any, and its digest: its step needs no save.
+  void resumed_from(const std::optional<fs::path>& checkpoint, std::optional<uint64_t> digest);
   // Records in every checkpoint's provenance where the run's first weights came from (Beginning::init_from).
   void begun_from(nlohmann::ordered_json init_from);
   // Records in every checkpoint's provenance where the run was told to begin (Beginning::branch_of), if it was.
