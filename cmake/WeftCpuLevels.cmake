@@ -6,8 +6,8 @@
 # keep one copy of each inline function of the standard library for all levels, perhaps one with AVX-512 in it. Constants
 # that GCC marks as unique in a process (-fgnu-unique) could not become local.
 file(GLOB level_sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}
-  ${CMAKE_CURRENT_SOURCE_DIR}/cpu/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/cpu/attention/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/cpu/products/*.cpp
-  ${CMAKE_CURRENT_SOURCE_DIR}/cpu/rows/*.cpp)
+  ${CMAKE_CURRENT_SOURCE_DIR}/cpu/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/cpu/attention/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/cpu/exact/*.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/cpu/products/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/cpu/rows/*.cpp)
 # What no level computes with exists once.
 list(REMOVE_ITEM level_sources cpu/levels.cpp cpu/host_allocator.cpp cpu/host_copies.cpp cpu/threads.cpp)
 

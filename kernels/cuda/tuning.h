@@ -15,6 +15,9 @@ constexpr int kElementThreads = 256;
 // Pieces of 16 bytes of each buffer that a thread updates: one search for the span and one rounding of its factors
 // serve 16 elements.
 constexpr int kUpdatePieces = 4;
+// Pieces of two elements in fixed point that a thread takes: a block adds to its parameter's facts once for 4,096
+// elements, which all blocks do at the same four addresses.
+constexpr int kFixedPointPieces = 8;
 
 // Kernels over rows. The most threads for one row, and for one block: two blocks leave each thread 72 registers.
 constexpr int kRowThreads = 448;

@@ -8,6 +8,7 @@
 #include "kernels/device/operation_graph.h"
 #include "kernels/device/stopwatch.h"
 #include "kernels/ops/elementwise.h"
+#include "kernels/ops/exact/fixed_point.h"
 #include "kernels/ops/optimizer.h"
 #include "kernels/transfer.h"
 
@@ -147,6 +148,23 @@ TEST_F(CudaGraphs, AnUpdateReadsTheStepFromItsMirror) {
   EXPECT_EQ(launched_with({.learning_rate = 0.5, .skip = true}), 0.5f);
   EXPECT_EQ(launched_with({.learning_rate = 0.25}), 0.25f);
   EXPECT_EQ(launched_with({.learning_rate = 0.25, .clip = 0.5}), 0.125f);
+}
+
+TEST_F(CudaGraphs, AFixedPointHasTheExponentOfItsLaunch) {
+  const Tensor x = filled(3), exponent = cuda.zeros({1}, DType::I32), high = cuda.empty({kElements}, DType::I64),
+               facts = cuda.zeros({kFixedPointFacts}, DType::I64), out = cuda.empty({kElements}, DType::F32);
+  const OperationGraph graph(cuda, [&] {
+    to_fixed_point(cuda, {.x = x, .exponent = exponent, .high = high, .facts = facts});
+    from_fixed_point(cuda, {.high = high, .exponent = exponent, .out = out, .facts = facts});
+  });
+  const auto launched_with = [&](double value) {
+    fill(cuda, exponent, value);
+    graph.launch();
+    return value_of(out);
+  };
+  EXPECT_EQ(launched_with(0), 3);
+  EXPECT_EQ(launched_with(-1), 4) << "1.5 units of 2, to even";
+  EXPECT_EQ(launched_with(20), 3);
 }
 
 TEST_F(CudaGraphs, CountWhatTheyCostAtEachLaunch) {

@@ -31,6 +31,10 @@ std::span<const Exempt> exempt_kernels() {
       {"cross_entropy_rebase", 0, "three numbers a row"},
       {"cross_entropy_rows", 0.66,
        "beside four logits of f32 it writes four gradients of bf16, 8 bytes; 256 bytes of a warp lie side by side"},
+      {"fixed_point_elements", 0.79,
+       "beside 16 bytes each of two high and two low parts it reads two floats, 8 bytes; 256 of a warp lie side by "
+       "side"},
+      {"elements_of_fixed_point", 0.79, "as fixed_point_elements, whose floats it writes"},
       {"multiply_tiles", 0,
        "products that cuBLASLt refuses, such as those of one column: whole requests are not theirs"},
       {"sum_blocks_of_parts", 0, "a number in f64 for each block of the sum before"},

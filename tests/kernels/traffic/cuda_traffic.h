@@ -28,6 +28,7 @@ class CudaTraffic {
   void embed();
   void rows_and_columns();
   void optimizer();
+  void fixed_point();
   void activations();
   void heads();  // of 64 columns, three a group: the width has no effect
   void packed_products();

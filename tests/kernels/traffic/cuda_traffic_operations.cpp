@@ -10,6 +10,7 @@
 #include "kernels/ops/choose_tokens.h"
 #include "kernels/ops/cross_entropy.h"
 #include "kernels/ops/embed.h"
+#include "kernels/ops/exact/fixed_point.h"
 #include "kernels/ops/heads.h"
 #include "kernels/ops/linear.h"
 #include "kernels/ops/optimizer.h"
@@ -122,6 +123,21 @@ void CudaTraffic::optimizer() {
   expect_whole_requests("adam_update", {elements * (7 * 4 + element)}, [&] { adam_update(context_, update); });
   const Tensor part = buffer(5), out = context_.empty({1}, DType::F64);
   expect_whole_requests("square_sum", {elements * 4}, [&] { square_sum(context_, {.parts = {&part, 1}, .out = out}); });
+}
+
+void CudaTraffic::fixed_point() {
+  const Shape flat{kRows * width_};
+  const auto many = [&] { return constant(context_, flat, DType::I64, 3); };
+  const Tensor x = random(context_, flat, DType::F32, 1), exponent = integers(context_, {40}), high = many(),
+               low = many(), facts = context_.zeros({kFixedPointFacts}, DType::I64);
+  const auto elements = static_cast<double>(kRows * width_);
+  expect_whole_requests("to_fixed_point", {elements * (4 + 8 + 8)}, [&] {
+    to_fixed_point(context_, {x, exponent, high, low, facts});
+  });
+  expect_whole_requests("from_fixed_point", {elements * (8 + 8 + 4)}, [&] {
+    from_fixed_point(context_, {high, low, exponent, x, facts});
+  });
+  expect_whole_requests("add_integers", {elements * 3 * 8}, [&] { add_integers(context_, low, high); });
 }
 
 void CudaTraffic::cross_entropy() {

@@ -18,6 +18,7 @@ TEST_P(RowTraffic, ResidualNorm) { CudaTraffic(GetParam()).residual_norm(); }
 TEST_P(RowTraffic, Embed) { CudaTraffic(GetParam()).embed(); }
 TEST_P(RowTraffic, RowsAndColumns) { CudaTraffic(GetParam()).rows_and_columns(); }
 TEST_P(RowTraffic, Optimizer) { CudaTraffic(GetParam()).optimizer(); }
+TEST_P(RowTraffic, FixedPoint) { CudaTraffic(GetParam()).fixed_point(); }
 TEST_P(RowTraffic, Activations) { CudaTraffic(GetParam()).activations(); }
 TEST_P(RowTraffic, Heads) { CudaTraffic(GetParam()).heads(); }
 TEST_P(RowTraffic, PackedProducts) { CudaTraffic(GetParam()).packed_products(); }
@@ -40,8 +41,8 @@ INSTANTIATE_TEST_SUITE_P(Vocabularies, VocabularyTraffic,
 TEST(CudaTraffic, EveryKernelIsHeldToTheRules) {
   CudaTraffic rows({DType::BF16, 768}), wide_rows({DType::BF16, 4096}), vocabulary({DType::BF16, 50304});
   wide_rows.residual_norm();
-  rows.residual_norm(), rows.embed(), rows.rows_and_columns(), rows.optimizer(), rows.activations();
-  rows.heads(), rows.packed_products(), rows.attention(), rows.cached_attention();
+  rows.residual_norm(), rows.embed(), rows.rows_and_columns(), rows.optimizer(), rows.fixed_point();
+  rows.activations(), rows.heads(), rows.packed_products(), rows.attention(), rows.cached_attention();
   vocabulary.cross_entropy(), vocabulary.choose_tokens();
   std::set<std::string> known = rows.ran();
   for (const CudaTraffic* more : {&wide_rows, &vocabulary}) known.insert(more->ran().begin(), more->ran().end());

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/formulas/fixed_point.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "kernels/cpu/convert.h"
+#include "kernels/cpu/cpu_backend.h"
+
+namespace weft::cpu {
+namespace {
+
+// The facts of a parameter, which threads add to in any order: integers give the same.
+class SharedFacts {
+ public:
+  explicit SharedFacts(const Tensor& facts) : facts_(facts.device_data<int64_t>()) {}
+
+  void add(FixedPointFact fact, int64_t sum) const { at(fact).fetch_add(sum, std::memory_order_relaxed); }
+  void unite(int64_t flags) const { at(kFactFlags).fetch_or(flags, std::memory_order_relaxed); }
+  void raise(int64_t greatest) const {
+    const auto kept = at(kFactGreatest);
+    int64_t known = kept.load(std::memory_order_relaxed);
+    while (known < greatest && !kept.compare_exchange_weak(known, greatest, std::memory_order_relaxed)) continue;
+  }
+
+ private:
+  std::atomic_ref<int64_t> at(FixedPointFact fact) const { return std::atomic_ref(facts_[fact]); }
+
+  int64_t* facts_;
+};
+
+template <bool kLow, bool kAdd>
+void to_fixed_point(const ToFixedPoint& args, int threads) {
+  const float* const x = args.x.device_data<float>();
+  int64_t* const high = args.high.device_data<int64_t>();
+  int64_t* const low = kLow ? args.low.device_data<int64_t>() : nullptr;
+  const double scale = formulas::power_of_two(*args.exponent.device_data<int32_t>());
+  const SharedFacts facts(args.facts);
+  parallel_for(threads, args.x.elements(), kElementGrain, [=](int64_t begin, int64_t end) {
+    int64_t flags = 0;
+#pragma omp simd reduction(| : flags)
+    for (int64_t i = begin; i < end; ++i) {
+      const formulas::FixedPoint point = formulas::fixed_point<kLow>(x[i], scale);
+      high[i] = kAdd ? high[i] + point.high : point.high;
+      if constexpr (kLow) low[i] = kAdd ? low[i] + point.low : point.low;
+      flags |= point.flags;
+    }
+    facts.unite(flags);
+  });
+}
+
+template <bool kLow, bool kCounted>
+void from_fixed_point(const FromFixedPoint& args, int threads) {
+  const int64_t* const high = args.high.device_data<int64_t>();
+  const int64_t* const low = kLow ? args.low.device_data<int64_t>() : nullptr;
+  float* const out = args.out.device_data<float>();
+  const double scale = formulas::power_of_two(-*args.exponent.device_data<int32_t>());
+  const SharedFacts facts(args.facts);
+  parallel_for(threads, args.out.elements(), kElementGrain, [=](int64_t begin, int64_t end) {
+    int64_t squares_high = 0, squares_low = 0;
+    int32_t greatest = 0, flags = 0;
+#pragma omp simd reduction(+ : squares_high, squares_low) reduction(max : greatest) reduction(| : flags)
+    for (int64_t i = begin; i < end; ++i) {
+      const auto element =
+          formulas::from_fixed_point<kLow, kCounted>(high[i], kLow ? low[i] : int64_t{0}, scale, out[i]);
+      squares_high += element.squares_high, squares_low += element.squares_low;
+      greatest = std::max(greatest, element.size);
+      flags |= element.flags;
+    }
+    if (kCounted) facts.add(kFactSquaresHigh, squares_high), facts.add(kFactSquaresLow, squares_low);
+    facts.raise(greatest);
+    facts.unite(flags);
+  });
+}
+
+}  // namespace
+
+template <>
+void CpuBackend::run(const ToFixedPoint& args) {
+  const bool add = args.mode == Accumulate::Add;
+  if (args.low) return add ? to_fixed_point<true, true>(args, threads_) : to_fixed_point<true, false>(args, threads_);
+  add ? to_fixed_point<false, true>(args, threads_) : to_fixed_point<false, false>(args, threads_);
+}
+
+template <>
+void CpuBackend::run(const FromFixedPoint& args) {
+  const bool counted = args.counted;
+  if (args.low)
+    return counted ? from_fixed_point<true, true>(args, threads_) : from_fixed_point<true, false>(args, threads_);
+  counted ? from_fixed_point<false, true>(args, threads_) : from_fixed_point<false, false>(args, threads_);
+}
+
+template <>
+void CpuBackend::run(const AddIntegers& args) {
+  const int64_t* const from = args.from.device_data<int64_t>();
+  int64_t* const to = args.to.device_data<int64_t>();
+  parallel_for(threads_, args.to.elements(), kElementGrain, [=](int64_t begin, int64_t end) {
+#pragma omp simd
+    for (int64_t i = begin; i < end; ++i) to[i] += from[i];
+  });
+}
+
+}  // namespace weft::cpu
