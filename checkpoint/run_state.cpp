@@ -32,6 +32,7 @@ Json to_json(const RunState& s) {
                {"next_learning_rate", s.next_learning_rate ? Json(*s.next_learning_rate) : Json(nullptr)}};
   // The state of a run without the window stays as it was before there was one.
   if (!s.recent_losses.empty()) json["recent_losses"] = s.recent_losses, json["recent_norms"] = s.recent_norms;
+  if (!s.exponents.empty()) json["exponents"] = s.exponents;
   return json;
 }
 
@@ -65,6 +66,9 @@ RunState run_state_from(const Json& json, const std::string& where) {
     s.recent_norms = json.value("recent_norms", std::vector<double>());
     require<DataError>(s.recent_losses.size() == s.recent_norms.size(), "it has {} recent losses and {} norms",
                        s.recent_losses.size(), s.recent_norms.size());
+    for (const Json& exponent : json.value("exponents", Json::array())) {
+      s.exponents.push_back(integer_from<int32_t>(exponent));
+    }
     const bool sane =
         s.step >= 0 && s.updates >= 0 && s.updates <= s.step && s.position.epoch >= 0 && s.position.step >= 0;
     require<DataError>(sane, "its counters contradict each other");

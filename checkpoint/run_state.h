@@ -37,6 +37,8 @@ struct RunState {
   std::optional<double> next_learning_rate;  // learning rate of the next step; the first builds did not store it
   // Of the last steps that were not skipped, the oldest first, as many as train.spikes.window; empty if that is 0.
   std::vector<double> recent_losses, recent_norms;
+  // With numerics: same_bits, by parameter: the exponents of the next step's sums (trainer/step/exponents.h).
+  std::vector<int32_t> exponents;
 
   // The next evaluation counts as the best, whatever its score. The checkpoint of best_step stays the best until then.
   void forget_best_scores() {

@@ -87,6 +87,29 @@ void check_graphs(const JobConfig& job, Problems& problems) {
       "set one of them to false");
 }
 
+// What the bits depend on must be stated by the job, and not follow from the machine or the number of ranks.
+void check_numerics(const JobConfig& job, Problems& problems) {
+  const bool same_bits = job.numerics == Numerics::SameBits;
+  problems.add_if(
+      !same_bits && job.batch.leaf_tokens > 0,
+      "batch.leaf_tokens: numerics: ordinary has no leaves; set numerics to same_bits, or leaf_tokens to 0");
+  if (!same_bits) return;
+  problems.add_if(
+      job.batch.leaf_tokens == 0,
+      "batch.leaf_tokens: numerics: same_bits cuts steps into leaves of so many tokens, and it is 0; set it "
+      "to what a rank takes through the model at once, such as {}",
+      BatchConfig().micro_batch_tokens);
+  problems.add_if(!job.threads,
+                  "threads: results of numerics: same_bits depend on the threads of a rank; state how many, such as 1");
+  problems.add_if(job.parallel.gradient_dtype != GradientDType::Fp32,
+                  "parallel.gradient_dtype: numerics: same_bits sums exactly, which {} does not keep; set it to fp32",
+                  enum_name(job.parallel.gradient_dtype));
+  problems.add_if(job.device != DeviceChoice::Cpu && job.train.algorithms == AlgorithmChoice::Measured &&
+                      job.train.algorithms_file.empty(),
+                  "train.algorithms: what is measured differs between starts, and numerics: same_bits depends on it; "
+                  "set it to first, state a train.algorithms_file, or set device to cpu");
+}
+
 void check_task(const JobConfig& job, Problems& problems) {
   if (job.is_translation()) {
     problems.add_if(!job.data.is_translation(), "data.format: {} has one language; translation needs {}",
@@ -274,6 +297,7 @@ std::vector<std::string> job_problems(const JobConfig& given) {
   check_device(job, problems);
   check_products(job, problems);
   check_graphs(job, problems);
+  check_numerics(job, problems);
   check_task(job, problems);
   problems.from([&] { job.data.check(); });
   problems.from([&] { job.tokenizer.check(); });
@@ -296,6 +320,7 @@ std::vector<std::string> shape_problems(const JobConfig& given) {
   check_device(job, problems);
   check_products(job, problems);
   check_graphs(job, problems);
+  check_numerics(job, problems);
   check_task(job, problems);
   check_model(job, problems);
   check_lengths(job, problems);

@@ -66,6 +66,7 @@ EvaluationOptions validation_options(const JobConfig& job) {
   return {.context_length = job.batch.context_length,
           .max_sequences = job.evaluation.max_sequences,
           .document_mask = job.data.document_mask,
+          .leaves = job.numerics == Numerics::SameBits,
           .max_length = job.model.max_length};
 }
 

@@ -24,6 +24,8 @@ struct JobConfig {
   int64_t seed = 1;
   DeviceChoice device = DeviceChoice::Auto;
   std::optional<CpuLevel> cpu_level;
+  std::optional<int64_t> threads;
+  Numerics numerics = Numerics::Ordinary;
   std::string run_dir;
   DataConfig data;
   TokenizerConfig tokenizer;
@@ -53,6 +55,15 @@ struct JobConfig {
             "The instruction sets to compute with on the CPU; null means the highest that the processors of all ranks "
             "have. Levels differ by rounding (docs/determinism.md).",
             Affects::Nothing);
+    v.field("threads", threads,
+            "Threads of each rank; null means OMP_NUM_THREADS, or an equal share of the processors. Sums of another "
+            "number of threads differ by rounding.",
+            {Range{.min = 1, .max = 4096}, Affects::Nothing});
+    v.field(
+        "numerics", numerics,
+        "ordinary: sums are grouped as the ranks share the work, and layouts differ by rounding; same_bits: losses, "
+        "norms and weights are the same bits on any number of replicas (docs/determinism.md); it needs threads and "
+        "batch.leaf_tokens.");
     v.field("run_dir", run_dir, "Where checkpoints and metrics go; empty means runs/NAME.", Affects::Nothing);
     v.field("data", data, "Which text, and how it becomes a dataset.");
     v.field("tokenizer", tokenizer, "The tokenizer, of both languages unless target_tokenizer is given.",

@@ -26,6 +26,13 @@ struct EnumNames<Task> {
   static constexpr auto kNames = enum_names<Task>("gpt", "translation");
 };
 
+// What the bits of a run depend on (docs/determinism.md): on its layout too, or not on the number of replicas.
+enum class Numerics : uint8_t { Ordinary, SameBits };
+template <>
+struct EnumNames<Numerics> {
+  static constexpr auto kNames = enum_names<Numerics>("ordinary", "same_bits");
+};
+
 // Fp64 is for tests and has no name, so no job can set it.
 template <>
 struct EnumNames<Precision> {

@@ -10,6 +10,11 @@ void add_set_option(Command& command, std::vector<std::string>& overrides) {
       .type_name("KEY=VALUE");
 }
 
+Session session_of(const JobConfig& job, const std::optional<PhaseBudgets>& budgets) {
+  return Session(job.parallel.replica(), budgets, job.device, job.parallel.shared_devices(), job.cpu_level,
+                 job.threads);
+}
+
 void JobArguments::add_to(Command& command) {
   command.add_option("job", path, "Job file (YAML; docs/configuration.md)").required().type_name("JOB.yaml");
   add_set_option(command, overrides);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "job/job.h"
 #include "launch/command_line/command.h"
+#include "parallel/session.h"
 
 namespace weft {
 
@@ -18,6 +20,9 @@ struct JobArguments {
 
   void add_to(Command& command);
 };
+
+// The ranks that train or time a job, each as the job says it computes.
+Session session_of(const JobConfig& job, const std::optional<PhaseBudgets>& budgets);
 
 // JOB.yaml or --model NAME, and --set, for commands that need no data.
 struct NamedJobArguments {

@@ -141,8 +141,21 @@ int threads_for_rank(const LocalRanks& local) {
 
 int threads_alone() { return threads_for_rank(this_rank_alone()); }
 
+namespace {
+
+int agreed_threads(std::optional<int64_t> stated, const LocalRanks& local) {
+  const std::optional<int> environment = stated_threads();
+  if (!stated) return threads_for_rank(local);
+  if (!environment || *environment == *stated) return static_cast<int>(*stated);
+  throw ConfigError(
+      fmt::format("threads: the job states {}, and OMP_NUM_THREADS is {} on {}", *stated, *environment, host_name()),
+      fmt::format("unset OMP_NUM_THREADS, or set it to {}", *stated));
+}
+
+}  // namespace
+
 Session::Session(const MeshLayout& replica, const std::optional<PhaseBudgets>& budgets, DeviceChoice device,
-                 SharedDevices shared, std::optional<CpuLevel> level)
+                 SharedDevices shared, std::optional<CpuLevel> level, std::optional<int64_t> threads)
     : heartbeat_(std::make_shared<Heartbeat>()) {
   reserve_ = std::make_unique<char[]>(size_t{64} << 10);
   const LauncherInfo launcher = find_launcher();
@@ -169,7 +182,7 @@ Session::Session(const MeshLayout& replica, const std::optional<PhaseBudgets>& b
   const MeshLayout layout = layout_for(world_size_, replica);
   const Device mine =
       world_size_ > 1 ? device_among_ranks(device, shared, static_cast<size_t>(rank_)) : choose_device(device);
-  context_ = std::make_unique<Context>(mine, threads_for_rank(local), agreed_level(level, mpi_ != nullptr));
+  context_ = std::make_unique<Context>(mine, agreed_threads(threads, local), agreed_level(level, mpi_ != nullptr));
   context_->on_progress(progress_beats(heartbeat_));
   mesh_.emplace(make_mesh(layout));
   if (const auto plane = mesh_->device_plane(); plane && watchdog_) {

@@ -26,10 +26,11 @@ class Session {
   // device. Several ranks on CUDA devices take one each, as device_places.h describes; with DeviceChoice::Auto the
   // ranks compute on the CPU unless every one of them finds a CUDA device. If ranks may share devices, NCCL is made to
   // treat those that do as ranks of different machines. On the CPU the ranks compute at `level`, or at the highest that
-  // the processors of all of them have. ConfigError if `level` is more than a rank's processor has.
+  // the processors of all of them have. ConfigError if `level` is more than a rank's processor has,
+  // or if OMP_NUM_THREADS differs from the stated `threads` of a rank.
   explicit Session(const MeshLayout& replica, const std::optional<PhaseBudgets>& budgets = std::nullopt,
                    DeviceChoice device = DeviceChoice::Auto, SharedDevices shared = SharedDevices::Refused,
-                   std::optional<CpuLevel> level = std::nullopt);
+                   std::optional<CpuLevel> level = std::nullopt, std::optional<int64_t> threads = std::nullopt);
   // A session for commands that one process runs alone.
   static Session alone(DeviceChoice device = DeviceChoice::Auto) { return Session({}, std::nullopt, device); }
 

@@ -114,12 +114,16 @@ StepPlan plan_step(const JobConfig& job, const MeshLayout& layout, const Planned
   if (parameters.flat_gradient() && parameters.layout().sharded()) {
     plan.gradient_bytes += parameters.flat_gradient().bytes();
   }
+  if (const ExactStep* exact = setup.step().exact()) plan.exact_sum_bytes = exact->integer_bytes();
+  plan.gradient_bytes += plan.exact_sum_bytes;
 
   plan.snapshot_bytes = largest_part_bytes(parameters, setup.checkpoint_buffers());
 
   const auto batches = planned_batches(job);
+  check_leaves(job, *batches, 0, layout.dp);
   const auto read = [&](const PlannedStep& step) {
-    return read_step(step, AnyTokens(), 0, layout.dp, job.batch.micro_batch_tokens, padding_of(job, context));
+    return read_step(step, AnyTokens(), 0, layout.dp, job.batch.most_tokens_at_once(), padding_of(job, context),
+                     job.batch.cut());
   };
   const StepBatches mine = read(batches->step(0, batches->largest_step(0)));
   context.ledger().clear();

@@ -19,9 +19,10 @@ namespace weft {
 struct StepPlan {
   MeshLayout layout;
   Precision precision = Precision::Fp32;
-  int64_t parameters = 0;     // in the whole model
-  size_t weight_bytes = 0;    // values, and masters if they are kept separately
-  size_t gradient_bytes = 0;  // held between steps (ZeRO 2 holds no more than its share)
+  int64_t parameters = 0;      // in the whole model
+  size_t weight_bytes = 0;     // values, and masters if they are kept separately
+  size_t gradient_bytes = 0;   // held between steps (ZeRO 2 holds no more than its share), with the next
+  size_t exact_sum_bytes = 0;  // of the integers that gradients are summed as, with numerics: same_bits
   size_t optimizer_bytes = 0;
   size_t activation_bytes = 0;  // left by the forward pass of the largest micro-batch for its backward
   size_t peak_bytes = 0;        // of all tensors at once: the four above and workspace

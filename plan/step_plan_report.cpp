@@ -51,6 +51,11 @@ std::string describe(std::span<const StepPlan> plans, const RankCapacity& rank) 
              seconds ? fmt::format("{:.4g}", *seconds) : "n/a");
     text += fits ? "\n" : "  does not fit\n";
   }
+  for (const StepPlan& p : plans) {
+    if (p.exact_sum_bytes == 0) continue;
+    text += fmt::format("gradients of {} hold {} MiB of integers (numerics: same_bits)\n", p.layout.text(),
+                        mib(p.exact_sum_bytes));
+  }
   if (plans.size() == 1) text += traffic_table(plans[0]);
   return text;
 }
@@ -63,6 +68,7 @@ Json to_json(const StepPlan& plan, const RankCapacity& rank) {
   json.update({{"parameters", plan.parameters},
                {"weight_bytes", plan.weight_bytes},
                {"gradient_bytes", plan.gradient_bytes},
+               {"exact_sum_bytes", plan.exact_sum_bytes},
                {"optimizer_bytes", plan.optimizer_bytes},
                {"activation_bytes", plan.activation_bytes},
                {"workspace_bytes", plan.workspace_bytes()},

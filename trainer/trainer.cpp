@@ -55,6 +55,7 @@ Trainer::Trainer(Context& context, Mesh& mesh, const JobConfig& job, RunOrigin o
               .attachments = tokenizer_attachments(*data_.source_tokenizer, *data_.target_tokenizer)}),
       trace_(job, context, mesh, directory_, reporter_),
       algorithms_file_(job, context, mesh.world()) {
+  check_leaves(job, *data_.plan, 0, mesh.dp().size());
   if (data_.valid) validation_ = std::make_unique<Validation>(job, data_, setup_);
   check_prompts(job, *data_.source_tokenizer, *data_.target_tokenizer);
 }
@@ -77,7 +78,7 @@ void Trainer::begin(const ResumeChoice& choice) {
   if (mesh_.world().rank() == 0) clear_unfinished(directory_.checkpoints());
   Resume resume(job_, data_, setup_, directory_, end_);
   const Beginning beginning = resume.begin(choice);
-  state_ = beginning.state;
+  take_state(beginning);
   saves_.resumed_from(beginning.checkpoint, beginning.digest);
   saves_.begun_from(beginning.init_from);
   const bool told = choice.kind == ResumeChoice::Kind::Path && *beginning.checkpoint == choice.path;
@@ -97,14 +98,19 @@ void Trainer::begin(const ResumeChoice& choice) {
   }
   if (mesh_.world().rank() == 0) {
     log_info("{}", describe_plan(
-                       *data_.plan, mesh_.dp().size(), job_.batch.micro_batch_tokens,
-                       [this] { mesh_.heartbeat().beat(); }, padding_of(job_, setup_.context())));
+                       *data_.plan, mesh_.dp().size(), job_.batch.most_tokens_at_once(),
+                       [this] { mesh_.heartbeat().beat(); }, padding_of(job_, setup_.context()), job_.batch.cut()));
     const auto sources = source_reports(*data_.train, *data_.plan, state_.position);
     if (!sources.empty()) log_info("{}", describe_sources(sources, data_.train->header().kind));
   }
   saves_.check_space(data_.valid != nullptr);
   saves_.begin();
   begin_reporting();
+}
+
+void Trainer::take_state(const Beginning& beginning) {
+  state_ = beginning.state;
+  if (ExactStep* exact = setup_.step().exact()) exact->restore(state_.exponents);
 }
 
 void Trainer::begin_reporting() {
@@ -213,7 +219,7 @@ void Trainer::train(const StepObserver& after_step) {
 }
 
 void Trainer::repeat(const Repetition& repetition) {
-  state_ = Resume(job_, data_, setup_, directory_, end_).begin(repetition.from).state;
+  take_state(Resume(job_, data_, setup_, directory_, end_).begin(repetition.from));
   algorithms_file_.read();
   const Heartbeat::Scope stepping(mesh_.heartbeat(), RunPhase::Step);
   mesh_.heartbeat().set_step(state_.step);
@@ -312,6 +318,7 @@ void Trainer::train_step(const StepBatches& batches, const StepBatches* next, do
   time_limit_.stepped(seconds);
   const StepOutcome& outcome = report.outcome;
   count_step(batches, outcome);
+  if (const ExactStep* exact = setup_.step().exact()) state_.exponents = exact->exponents();
   if (saves_.stepped(outcome.save, report.times.copy_wait)) time_limit_.save_committed();
   if (outcome.skipped) reporter_.skipped(state_, outcome, {batches.epoch, batches.step_in_epoch});
   reporter_.stepped(state_, report, step.learning_rate, seconds, end_.reached(state_) || stop_);
@@ -379,7 +386,7 @@ void Trainer::roll_back() {
   const Heartbeat::Scope loading(mesh_.heartbeat(), RunPhase::Init);
   const Beginning beginning =
       Resume(job_, data_, setup_, directory_, end_).begin({.kind = ResumeChoice::Kind::Exactly, .path = path});
-  state_ = beginning.state;
+  take_state(beginning);
   weights_are_finite_ = true;
   save_owed_ = false;
   state_.position = diverged.position;

@@ -72,6 +72,7 @@ class Trainer {
  private:
   void begin(const ResumeChoice& choice);
   void begin_reporting();
+  void take_state(const Beginning& beginning);
   void keep_beginning(const fs::path& named, bool told);
   void note_beginning(const Beginning& beginning) const;
   void set_aside_later_than(const fs::path& checkpoint) const;

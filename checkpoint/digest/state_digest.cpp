@@ -78,6 +78,7 @@ uint64_t digest_of(const RunState& s) {
   if (!s.recent_losses.empty()) {
     text += fmt::format(" recent losses {} norms {}", fmt::join(s.recent_losses, " "), fmt::join(s.recent_norms, " "));
   }
+  if (!s.exponents.empty()) text += fmt::format(" exponents {}", fmt::join(s.exponents, " "));
   return hash64(text);
 }
 

@@ -18,6 +18,10 @@ struct PackedSequences {
 // numbers of rows, and a CUDA graph serves steps of one shape alone.
 enum class Padding : uint8_t { None, Buckets };
 
+// What is cut into micro-batches: each rank's share of a step; or the step, whose micro-batches are then called leaves.
+// Ranks take whole leaves, which are therefore the same on any number of ranks.
+enum class StepCut : uint8_t { Shares, Leaves };
+
 // What the shapes of a micro-batch's tensors follow from: its sequences, and their rows.
 struct BatchShape {
   int64_t sequences = 0, source_rows = 0, input_rows = 0;
@@ -57,12 +61,14 @@ struct StepBatches {
   int64_t step_target_tokens = 0;  // targets >= 0 over all ranks: the divisor of the loss
   int64_t step_sequences = 0;      // sequences over all ranks
   int64_t most_micro = 0;          // micro-batches of the rank with the most
+  int64_t leaves = 0;              // of the whole step; 0: it is not cut into leaves
   // A hash: steps of equal shape have tensors of equal shapes on every rank. It is that of the planned sequences'
   // lengths in order, which also gives equal offsets (unless sequences are cut), or with padding, of the bucket.
   uint64_t shape = 0;
   BatchShape bucket;         // with padding: what all micro-batches of all ranks are filled up to
   int64_t padding_rows = 0;  // over all ranks
   std::vector<MicroBatch> micro;
+  std::vector<int64_t> leaf;  // the number in the step of each micro-batch that is a leaf, ascending
 
   int64_t target_tokens() const {
     int64_t count = 0;

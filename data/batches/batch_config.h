@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/config/fields.h"
+#include "data/batches/batch.h"
 
 namespace weft {
 
@@ -40,6 +41,7 @@ struct BatchConfig {
   bool shift_windows = true;
   bool drop_last = false;
   int64_t micro_batch_tokens = 8192;
+  int64_t leaf_tokens = 0;
 
   template <class Visitor>
   void fields(Visitor& v) {
@@ -71,7 +73,17 @@ struct BatchConfig {
         "Tokens (source and target) that a rank takes through the model at once: a memory limit that changes results "
         "by rounding alone. 0: its whole share.",
         {Range{.min = 0, .max = 1LL << 31}, Affects::Nothing});
+    v.field(
+        "leaf_tokens", leaf_tokens,
+        "With numerics: same_bits, instead of micro_batch_tokens: the most tokens (source and target) of a leaf, the "
+        "part of a step that a rank takes through the model at once. Steps are cut into the same leaves on any "
+        "number of ranks, and results depend on how.",
+        Range{.min = 0, .max = 1LL << 31});
   }
+
+  // How steps are cut into micro-batches, and the most tokens of one; 0: no limit.
+  StepCut cut() const { return leaf_tokens > 0 ? StepCut::Leaves : StepCut::Shares; }
+  int64_t most_tokens_at_once() const { return leaf_tokens > 0 ? leaf_tokens : micro_batch_tokens; }
 
   // ConfigError if fields contradict each other or do not suit the data: a stream, or pairs.
   void check_for_windows() const;

@@ -99,7 +99,7 @@ int64_t left_out_of(const BatchPlan& evaluation, const Dataset& dataset, const E
 }
 
 std::string describe_plan(const BatchPlan& plan, int64_t dp_size, int64_t micro_batch_tokens,
-                          const std::function<void()>& beat, Padding padding) {
+                          const std::function<void()>& beat, Padding padding, StepCut cut) {
   constexpr int64_t kLooked = 16;
   const int64_t steps = plan.steps_per_epoch(0);
   const int64_t looked = std::min(steps, kLooked);
@@ -115,16 +115,16 @@ std::string describe_plan(const BatchPlan& plan, int64_t dp_size, int64_t micro_
     tokens_planned += step.tokens();
     std::vector<BatchShape> shapes;
     int64_t sum = 0, most = 0;
-    for (const auto& slice : slice_all(step, dp_size)) {
-      const auto micro = cut_micro_batches(step, slice, micro_batch_tokens);
-      rank_sequences.add(static_cast<int64_t>(slice.size()));
-      micro_batches.add(static_cast<int64_t>(micro.size()));
-      int64_t cost = 0;
-      for (int64_t place : slice) cost += sequence_cost(step.sequences[place]);
+    for (const auto& micro : cut_for_all(step, dp_size, micro_batch_tokens, cut)) {
+      micro_batches.add(std::ssize(micro));
+      int64_t cost = 0, of_rank = 0;
       for (const auto& part : micro) {
+        of_rank += std::ssize(part);
+        for (int64_t place : part) cost += sequence_cost(step.sequences[place]);
         shapes.push_back(shape_of(step, part));
         tokens_of_micro.add(shapes.back().rows());
       }
+      rank_sequences.add(of_rank);
       sum += cost;
       most = std::max(most, cost);
     }

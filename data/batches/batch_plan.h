@@ -71,9 +71,11 @@ struct EvaluationOptions {
                        // Each token but the stream's first is scored once, with at least context_length - stride
                        // tokens before it (fewer near the beginning)
   int64_t step_tokens = 16384;  // source and target tokens of a step, which has at least one sequence.
-                                // evaluate_loss() takes this many a replica. No result depends on the value.
+                                // evaluate_loss() takes this many a replica. Results depend on the value by rounding.
   int64_t max_sequences = 0;    // only the first N windows or pairs; 0: all
   bool document_mask = false;   // streams: ReadOptions::document_mask
+  // evaluate_loss() has the same bits on any number of replicas: each step is a leaf, which one replica takes whole.
+  bool leaves = false;
   // Pairs: the model's positions; 0: no limit. Pairs that are longer, or lack a source token or a target, are left out
   int64_t max_length = 0;
 };
@@ -85,6 +87,7 @@ int64_t left_out_of(const BatchPlan& evaluation, const Dataset& dataset, const E
 // and the sequences that are left out. Figures over steps come from at most 16 steps of epoch 0; `beat` is called
 // before each step. With thousands of replicas a step takes tens of milliseconds.
 std::string describe_plan(const BatchPlan& plan, int64_t dp_size, int64_t micro_batch_tokens,
-                          const std::function<void()>& beat = {}, Padding padding = Padding::None);
+                          const std::function<void()>& beat = {}, Padding padding = Padding::None,
+                          StepCut cut = StepCut::Shares);
 
 }  // namespace weft

@@ -58,6 +58,38 @@ std::vector<std::vector<int64_t>> cut_micro_batches(const PlannedStep& step, std
   }
 }
 
+std::vector<std::vector<int64_t>> cut_leaves(const PlannedStep& step, int64_t leaf_tokens) {
+  std::vector<int64_t> all(step.sequences.size());
+  std::iota(all.begin(), all.end(), int64_t{0});
+  return cut_micro_batches(step, all, leaf_tokens);
+}
+
+std::vector<std::vector<int64_t>> share_leaves(const PlannedStep& step, std::span<const std::vector<int64_t>> leaves,
+                                               int64_t size) {
+  std::vector<int64_t> costs;
+  costs.reserve(leaves.size());
+  for (const auto& places : leaves) {
+    costs.push_back(0);
+    for (int64_t place : places) costs.back() += sequence_cost(step.sequences[place]);
+  }
+  return balanced_parts(costs, size);
+}
+
+std::vector<std::vector<std::vector<int64_t>>> cut_for_all(const PlannedStep& step, int64_t size, int64_t max_tokens,
+                                                           StepCut cut) {
+  std::vector<std::vector<std::vector<int64_t>>> all;
+  if (cut == StepCut::Shares) {
+    for (const auto& slice : slice_all(step, size)) all.push_back(cut_micro_batches(step, slice, max_tokens));
+    return all;
+  }
+  const auto leaves = cut_leaves(step, max_tokens);
+  for (const auto& numbers : share_leaves(step, leaves, size)) {
+    all.emplace_back();
+    for (int64_t leaf : numbers) all.back().push_back(leaves[static_cast<size_t>(leaf)]);
+  }
+  return all;
+}
+
 int64_t count_micro_batches(const PlannedStep& step, std::span<const int64_t> slice, int64_t max_tokens) {
   if (slice.empty()) return 0;
   if (max_tokens <= 0) return 1;

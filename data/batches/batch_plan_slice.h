@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "data/batches/batch.h"
 #include "data/batches/batch_plan.h"
 
 namespace weft {
@@ -19,6 +20,19 @@ std::vector<std::vector<int64_t>> slice_all(const PlannedStep& step, int64_t siz
 // micro-batch of its own), nearly as few as possible and of nearly equal size.
 std::vector<std::vector<int64_t>> cut_micro_batches(const PlannedStep& step, std::span<const int64_t> slice,
                                                     int64_t max_tokens);
+
+// The leaves of a step: all of it, cut as a slice is. They do not depend on the number of replicas.
+std::vector<std::vector<int64_t>> cut_leaves(const PlannedStep& step, int64_t leaf_tokens);
+
+// The numbers of the leaves that each of `size` replicas takes, in ascending order; with fewer leaves than replicas
+// some take none.
+std::vector<std::vector<int64_t>> share_leaves(const PlannedStep& step, std::span<const std::vector<int64_t>> leaves,
+                                               int64_t size);
+
+// The places in step.sequences of each micro-batch of each of `size` replicas: cut_micro_batches() of its slice, or its
+// leaves.
+std::vector<std::vector<std::vector<int64_t>>> cut_for_all(const PlannedStep& step, int64_t size, int64_t max_tokens,
+                                                           StepCut cut);
 
 // The number of micro-batches that cut_micro_batches() makes of the slice.
 int64_t count_micro_batches(const PlannedStep& step, std::span<const int64_t> slice, int64_t max_tokens);

@@ -166,12 +166,10 @@ uint64_t hash_of_lengths(const PlannedStep& step) {
 
 // Every rank computes the shapes of all ranks' micro-batches: collectives, and graphs of them, need them to be the
 // same.
-void pad(const PlannedStep& step, const std::vector<std::vector<int64_t>>& slices, int64_t micro_batch_tokens,
-         StepBatches& batches) {
+void pad(const PlannedStep& step, const std::vector<std::vector<std::vector<int64_t>>>& all, StepBatches& batches) {
   std::vector<BatchShape> shapes;
   std::vector<int64_t> key;
-  for (const auto& slice : slices) {
-    const auto parts = cut_micro_batches(step, slice, micro_batch_tokens);
+  for (const auto& parts : all) {
     key.push_back(std::ssize(parts));
     for (const auto& places : parts) shapes.push_back(shape_of(step, places));
   }
@@ -184,24 +182,43 @@ void pad(const PlannedStep& step, const std::vector<std::vector<int64_t>>& slice
   for (MicroBatch& micro : batches.micro) pad_to(bucket, longest, micro);
 }
 
+// The places of this rank's micro-batches; sets what `batches` says of all ranks' and of leaves. Other ranks' shares
+// are counted, not cut, since there may be thousands of them.
+std::vector<std::vector<int64_t>> cut_for(const PlannedStep& step, int64_t dp_rank, int64_t dp_size, int64_t max_tokens,
+                                          StepCut cut, StepBatches& batches) {
+  if (cut == StepCut::Shares) {
+    const auto slices = slice_all(step, dp_size);
+    for (const auto& slice : slices) {
+      batches.most_micro = std::max(batches.most_micro, count_micro_batches(step, slice, max_tokens));
+    }
+    return cut_micro_batches(step, slices[static_cast<size_t>(dp_rank)], max_tokens);
+  }
+  const auto leaves = cut_leaves(step, max_tokens);
+  const auto shares = share_leaves(step, leaves, dp_size);
+  batches.leaves = std::ssize(leaves);
+  for (const auto& share : shares) batches.most_micro = std::max(batches.most_micro, std::ssize(share));
+  batches.leaf = shares[static_cast<size_t>(dp_rank)];
+  std::vector<std::vector<int64_t>> mine;
+  for (int64_t leaf : batches.leaf) mine.push_back(leaves[static_cast<size_t>(leaf)]);
+  return mine;
+}
+
 }  // namespace
 
 StepBatches read_step(const PlannedStep& step, const SequenceReader& reader, int64_t dp_rank, int64_t dp_size,
-                      int64_t micro_batch_tokens, Padding padding) {
+                      int64_t micro_batch_tokens, Padding padding, StepCut cut) {
   StepBatches result{.epoch = step.epoch,
                      .step_in_epoch = step.step_in_epoch,
                      .step_target_tokens = step.target_tokens(),
                      .step_sequences = static_cast<int64_t>(step.sequences.size()),
                      .shape = hash_of_lengths(step)};
   require<InternalError>(dp_rank >= 0 && dp_rank < dp_size, "read_step: rank {} of {}", dp_rank, dp_size);
-  const auto slices = slice_all(step, dp_size);
-  for (const auto& slice : slices) {
-    result.most_micro = std::max(result.most_micro, count_micro_batches(step, slice, micro_batch_tokens));
-  }
-  for (const auto& places : cut_micro_batches(step, slices[dp_rank], micro_batch_tokens)) {
+  for (const auto& places : cut_for(step, dp_rank, dp_size, micro_batch_tokens, cut, result)) {
     result.micro.push_back(read_micro_batch(step, places, reader));
   }
-  if (padding == Padding::Buckets && !reader.cut_before()) pad(step, slices, micro_batch_tokens, result);
+  if (padding == Padding::Buckets && !reader.cut_before()) {
+    pad(step, cut_for_all(step, dp_size, micro_batch_tokens, cut), result);
+  }
   return result;
 }
 
@@ -232,9 +249,10 @@ void Loader::run(Position position) {
   try {
     while ((!options_.end_epoch || position.epoch < *options_.end_epoch) && wait_for_room()) {
       const auto began = std::chrono::steady_clock::now();
-      StepBatches step = read_step(options_.plan->step(position.epoch, position.step), *options_.reader,
-                                   options_.dp_rank, options_.dp_size, options_.micro_batch_tokens, options_.padding);
-      position = options_.plan->after(position);
+      StepBatches step =
+          read_step(options_.plan->step(position.epoch, position.step), *options_.reader, options_.dp_rank,
+                    options_.dp_size, options_.micro_batch_tokens, options_.padding, options_.cut);
+      for (int64_t i = 0; i < options_.every; ++i) position = options_.plan->after(position);
       if (options_.was_read) options_.was_read(began);
       {
         const std::lock_guard lock(mutex_);

@@ -44,8 +44,9 @@ std::shared_ptr<const SequenceReader> make_reader(std::shared_ptr<const Dataset>
 
 // The micro-batches of one rank for one step, read now: input i is token i of the target, target i is token i + 1. A
 // sequence that is cut becomes several, with the same inputs and targets. Steps whose sequences are cut are not padded.
+// With StepCut::Leaves the micro-batches are the rank's leaves, of at most micro_batch_tokens each.
 StepBatches read_step(const PlannedStep& step, const SequenceReader& reader, int64_t dp_rank, int64_t dp_size,
-                      int64_t micro_batch_tokens, Padding padding = Padding::None);
+                      int64_t micro_batch_tokens, Padding padding = Padding::None, StepCut cut = StepCut::Shares);
 
 struct LoaderOptions {
   std::shared_ptr<const BatchPlan> plan;
@@ -54,7 +55,9 @@ struct LoaderOptions {
   int64_t dp_size = 1;
   int64_t micro_batch_tokens = 0;
   Padding padding = Padding::None;
+  StepCut cut = StepCut::Shares;
   Position start;                    // position of the first step; step == steps_per_epoch: the next epoch's first
+  int64_t every = 1;                 // 2: of the steps from there on every second one
   std::optional<int64_t> end_epoch;  // the first epoch that is not loaded; none: without end
   int64_t steps_ahead = 3;           // steps read before next() needs them, at least 1
   // Called by the loader's thread for each step that it has read, with the time when it began; empty: not called.

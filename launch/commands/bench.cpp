@@ -40,8 +40,7 @@ ExitCode bench(BenchArguments a) {
   a.options.peak = !a.no_peak;
   a.data.lengths = a.lengths;
   const SyntheticData data = make_synthetic_data(job, a.data);
-  Session session(job.parallel.replica(), among_ranks(job.timeouts), job.device, job.parallel.shared_devices(),
-                  job.cpu_level);
+  Session session = session_of(job, among_ranks(job.timeouts));
   return session.run([&] {
     const BenchReport report = bench_steps(session.context(), session.mesh(), job, data, a.options);
     if (session.is_rank0()) report_figures(a, job, report);

@@ -30,7 +30,7 @@ ExitCode bench_decode(BenchDecodeArguments a) {
   const JobConfig job = job_with(named.job, a.overrides);
   check_shapes(job);
   a.options.bandwidth = !a.no_bandwidth;
-  Session session({}, among_ranks(job.timeouts), job.device, SharedDevices::Refused, job.cpu_level);
+  Session session({}, among_ranks(job.timeouts), job.device, SharedDevices::Refused, job.cpu_level, job.threads);
   const DecodeReport report = bench_decoding(session.context(), session.mesh(), job, named.vocabulary, a.options);
   print(job.name + ": " + describe(report));
   if (a.json.empty()) return ExitCode::Done;

@@ -14,7 +14,6 @@
 #include "launch/job_options.h"
 #include "launch/revision.h"
 #include "pages/live_report.h"
-#include "parallel/session.h"
 #include "trainer/trainer.h"
 
 namespace weft {
@@ -71,7 +70,7 @@ ExitCode train(const JobArguments& arguments, const std::string& resume) {
   if (is_prepared(job.data.directory)) check_prepared_as(job, arguments.path, arguments.overrides);
   std::signal(SIGPIPE, SIG_IGN);  // training continues if its console is closed
   const StopSignals signals;
-  Session session(job.parallel.replica(), job.timeouts, job.device, job.parallel.shared_devices(), job.cpu_level);
+  Session session = session_of(job, job.timeouts);
   return session.run([&] { return train(session, job, arguments.overrides, resume); });
 }
 

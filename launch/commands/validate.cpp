@@ -15,6 +15,7 @@
 #include "parallel/session.h"
 #include "plan/step_plan.h"
 #include "trainer/run/run_directory.h"
+#include "trainer/step/training_setup.h"
 
 namespace weft {
 namespace {
@@ -45,7 +46,8 @@ std::string check_dataset(const JobConfig& job, const JobArguments& arguments, i
   check_prompts(job, *train.load_source_tokenizer(), *target);
   read_tasks(job, *target);
   const auto plan = make_batch_plan(job.batch, train, static_cast<uint64_t>(job.seed));
-  return describe_plan(*plan, layout.dp, job.batch.micro_batch_tokens) +
+  check_leaves(job, *plan, 0, layout.dp);
+  return describe_plan(*plan, layout.dp, job.batch.most_tokens_at_once(), {}, Padding::None, job.batch.cut()) +
          describe_sources(source_reports(train, *plan), train.header().kind);
 }
 

@@ -31,6 +31,7 @@ enum class GradientDType : uint8_t { Fp32, Bf16 };
 struct Sharding {
   ZeroStage zero = ZeroStage::Whole;
   GradientDType gradients = GradientDType::Fp32;
+  bool exact = false;                       // gradients are summed as integers (parallel/parameters/exact_sums.h)
   int64_t bucket_bytes = int64_t{8} << 20;  // bytes of gradients that are reduced at once
 };
 

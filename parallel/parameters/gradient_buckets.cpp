@@ -36,6 +36,7 @@ GradientBuckets::GradientBuckets(ParameterRegistry& registry) : registry_(regist
     if (!p->spec().frozen) buckets_[layout.bucket_of[p->index()]]->parameters.push_back(p.get());
   }
   contributions_.resize(registry.parameters().size());
+  if (registry.sums_exactly()) exact_ = std::make_unique<ExactSums>(registry);
 }
 
 GradientBuckets::~GradientBuckets() = default;
@@ -65,11 +66,15 @@ void GradientBuckets::begin_step() {
   std::ranges::fill(contributions_, Contributions{});
   next_ = 0;
   first_round_ = true;
+  all_started_ = false;
   exposed_ = 0;
+  if (exact_) exact_->begin_step();
 }
 
 void GradientBuckets::begin_micro_batch(bool last) {
-  reducing_ = last || registry_.layout().zero == ZeroStage::Gradients;
+  reducing_ = last || divides_gradients();
+  if (!exact_) return;
+  for (Contributions& of : contributions_) of.any = false;
 }
 
 void GradientBuckets::open_use(const Parameter& parameter) { contributions(parameter).open_uses += 1; }
@@ -78,6 +83,7 @@ void GradientBuckets::close_use(const Parameter& parameter) noexcept { contribut
 
 void GradientBuckets::start(Bucket& bucket) {
   const CollectiveUse use{"gradient bucket", static_cast<int64_t>(next_)};
+  if (exact_) return start_exact(bucket, use);
   Communicator& dp = registry_.mesh().dp();
   if (dp.size() == 1) return;
   if (bucket.owned) {
@@ -97,7 +103,13 @@ void GradientBuckets::start_rounded(Bucket& bucket, CollectiveUse use) {
     before.owned ? complete(before) : before.rounded->gather();
   }
   bucket.rounded = std::make_unique<RoundedSum>(registry_.context(), registry_.mesh().dp(), bucket.gradient, use);
-  if (registry_.layout().zero == ZeroStage::Gradients) bucket.gradient = {};
+  if (divides_gradients()) bucket.gradient = {};
+}
+
+void GradientBuckets::start_exact(Bucket& bucket, CollectiveUse use) {
+  exact_->add(next_, bucket.gradient, first_round_ || divides_gradients());
+  if (reducing_) exact_->start(next_, first_round_ || !divides_gradients(), use);
+  if (divides_gradients()) bucket.gradient = {};
 }
 
 void GradientBuckets::start_ready() {
@@ -122,12 +134,13 @@ void GradientBuckets::start_rest() {
 }
 
 void GradientBuckets::progress() {
-  if (reducing_) start_ready();
+  if (reducing_ || exact_) start_ready();
   if (next_ > 0) registry_.mesh().dp().progress();
 }
 
 // Waits for a bucket's reduction and stores its result.
 void GradientBuckets::complete(Bucket& bucket) {
+  if (exact_) return complete_exact(bucket);
   if (!bucket.pending && !bucket.rounded) return;
   const Traffic& traffic = registry_.mesh().dp().traffic();
   const double before = traffic.total().wait_seconds;
@@ -142,22 +155,37 @@ void GradientBuckets::complete(Bucket& bucket) {
   const Tensor mine = registry_.reduced_gradient().piece(*bucket.owned);
   if (bucket.sum.storage() != mine.storage()) add_scaled(registry_.context(), bucket.sum, 1, mine);
   bucket.sum = {};
-  if (registry_.layout().zero != ZeroStage::Gradients) return;
+  if (!divides_gradients()) return;
   bucket.gradient = {};
   for (const Parameter* p : bucket.parameters) contributions(*p).any = false;
 }
 
+void GradientBuckets::complete_exact(Bucket& bucket) {
+  const size_t index = registry_.layout().bucket_of[bucket.parameters.front()->index()];
+  const Traffic& traffic = registry_.mesh().dp().traffic();
+  const double before = traffic.total().wait_seconds;
+  exact_->complete(index);
+  exposed_ += traffic.total().wait_seconds - before;
+}
+
 void GradientBuckets::end_micro_batch() {
-  if (registry_.layout().zero != ZeroStage::Gradients) return;
+  if (!divides_gradients() && (!exact_ || all_started_)) return;
   start_rest();
+  all_started_ = reducing_ && !divides_gradients();
+  if (all_started_) return;
   for (const auto& bucket : buckets_) complete(*bucket);
   next_ = 0;
   first_round_ = false;
 }
 
 double GradientBuckets::finish() {
-  if (registry_.layout().zero != ZeroStage::Gradients) start_rest();
+  reducing_ = true;
+  if (!divides_gradients() && !all_started_) start_rest();
   for (const auto& bucket : buckets_) complete(*bucket);
+  if (exact_) {
+    exact_->finish();
+    return exposed_;
+  }
   for (const GridAxis& grid : kReplicaAxes) reduce_partial_gradients(grid.axis);
   return exposed_;
 }

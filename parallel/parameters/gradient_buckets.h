@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "parallel/parameters/exact_sums.h"
 #include "parallel/parameters/parameter.h"
 
 namespace weft {
@@ -15,7 +16,9 @@ namespace weft {
 //   Gradients  after every micro-batch: reduce-scattered and added to the owned share; the bucket's memory is freed
 // If gradients are divided, every dp rank must end the same number of micro-batches; a rank that has fewer of them ends
 // micro-batches that it never began.
-// Layers open and close uses through ParameterUse (model/tape.h).
+// Gradients that are summed exactly (Sharding::exact) hold one micro-batch at a time: a bucket that is ready is added
+// to its integers after every micro-batch, and these are reduced instead, at the same times. Layers open and close uses
+// through ParameterUse (model/tape.h).
 class GradientBuckets {
  public:
   explicit GradientBuckets(ParameterRegistry& registry);
@@ -40,6 +43,7 @@ class GradientBuckets {
   // which a replica's ranks hold parts. Returns exposed seconds: how long the step has waited for reductions over dp.
   double finish();
   int64_t size() const { return static_cast<int64_t>(buckets_.size()); }
+  ExactSums* exact() { return exact_.get(); }  // null: gradients are summed in floating point
 
  private:
   struct Bucket;
@@ -53,9 +57,12 @@ class GradientBuckets {
   void hold(Bucket& bucket);  // allocates the gradients of a bucket
   void start(Bucket& bucket);
   void start_rounded(Bucket& bucket, CollectiveUse use);
+  void start_exact(Bucket& bucket, CollectiveUse use);
+  bool divides_gradients() const { return registry_.layout().zero == ZeroStage::Gradients; }
   void start_ready();
   void start_rest();
   void complete(Bucket& bucket);
+  void complete_exact(Bucket& bucket);
   void reduce_partial_gradients(MeshAxis axis);
 
   ParameterRegistry& registry_;
@@ -64,6 +71,8 @@ class GradientBuckets {
   size_t next_ = 0;                           // the first bucket that has not started
   bool reducing_ = false;                     // whether this micro-batch reduces buckets
   bool first_round_ = true;                   // the owned gradients hold nothing of this step yet
+  bool all_started_ = false;                  // whether the reductions of this step have begun
+  std::unique_ptr<ExactSums> exact_;
   double exposed_ = 0;
 };
 

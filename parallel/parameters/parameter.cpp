@@ -140,6 +140,9 @@ void ParameterRegistry::freeze(const Parameter& parameter) {
 void ParameterRegistry::allocate(Precision precision, Purpose purpose, const Sharding& sharding) {
   precision_ = precision;
   gradient_dtype_ = sharding.gradients;
+  exact_ = sharding.exact;
+  require<InternalError>(!exact_ || (precision != Precision::Fp64 && gradient_dtype_ == GradientDType::Fp32),
+                         "only fp32 gradients are summed exactly");
   require<InternalError>(precision != Precision::Fp64 || gradient_dtype_ == GradientDType::Fp32,
                          "gradients of f64 are not rounded to bf16");
   const bool training = purpose == Purpose::Training;

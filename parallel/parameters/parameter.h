@@ -108,6 +108,7 @@ class ParameterRegistry {
 
   const FlatLayout& layout() const { return layout_; }
   GradientDType gradient_dtype() const { return gradient_dtype_; }
+  bool sums_exactly() const { return exact_; }  // Sharding::exact
   // All compute values, padding included; what is queued from here on comes after all gathers.
   const Tensor& flat_value() const;
   // The values that the optimizer updates, and frozen ones: f32, or f64 in f64 runs. Nobody else writes the owned
@@ -137,6 +138,7 @@ class ParameterRegistry {
   Mesh& mesh_;
   Precision precision_ = Precision::Fp32;
   GradientDType gradient_dtype_ = GradientDType::Fp32;
+  bool exact_ = false;
   std::vector<std::unique_ptr<Parameter>> parameters_;
   FlatLayout layout_;
   Tensor flat_value_, flat_gradient_;

@@ -124,14 +124,15 @@ TEST(StateDigest, HasWhatTrainingContinuesWithAndNothingElse) {
   same.run = "b", same.best_loss = 1, same.best_score = 2, same.evaluation = {{"text", "x"}}, same.best_step = 3;
   same.evaluations_since_best = 2, same.evaluation_left = true, same.next_learning_rate = 0.5;
   EXPECT_EQ(digest_of(same), digest_of(state));
-  std::vector<RunState> others(11, state);
+  std::vector<RunState> others(12, state);
   others[0].step = 6, others[1].updates = 5, others[2].position.epoch = 2, others[3].position.step = 3;
   others[4].target_tokens = 78, others[5].skips = 1, others[6].skips_in_row = 1, others[7].rollbacks = 1;
   others[8].epoch_end = true, others[9].recent_losses = others[9].recent_norms = {1.5};
   others[10].recent_losses = {1.5}, others[10].recent_norms = {std::nextafter(1.5, 2)};
+  others[11].exponents = {40};
   std::set<uint64_t> found = {digest_of(state)};
   for (const RunState& other : others) found.insert(digest_of(other));
-  EXPECT_EQ(found.size(), 12u);
+  EXPECT_EQ(found.size(), 13u);
 }
 
 TEST_F(Checkpoints, EveryLayoutSavesOneDigest) {

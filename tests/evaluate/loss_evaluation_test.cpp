@@ -61,6 +61,24 @@ TEST_F(LossEvaluation, LayoutAndStepsChangeNothing) {
   }
 }
 
+// With leaves not a bit depends on the replicas, of which some have nothing at the end.
+TEST_F(LossEvaluation, LeavesHaveTheSameBitsOnAnyReplicas) {
+  const EvaluationOptions options{.context_length = 8, .step_tokens = 24, .leaves = true};
+  const LossReport one = evaluate(1, options, 0.1), ordinary = evaluate(1, {.context_length = 8}, 0.1);
+  EXPECT_EQ(one.targets, ordinary.targets);
+  EXPECT_EQ(one.sequences, ordinary.sequences);
+  EXPECT_NEAR(one.nll, ordinary.nll, 1e-6 * one.nll);
+  for (const int dp : {2, 3, 5, 7}) {
+    const LossReport other = evaluate(dp, options, 0.1);
+    EXPECT_EQ(other.nll, one.nll) << dp;
+    EXPECT_EQ(other.loss, one.loss) << dp;
+    EXPECT_EQ(other.targets, one.targets) << dp;
+    EXPECT_EQ(other.steps, one.steps) << dp;
+  }
+  const LossReport few = evaluate(7, {.context_length = 8, .step_tokens = 24, .max_sequences = 5, .leaves = true});
+  EXPECT_EQ(few.sequences, 5) << "more replicas than leaves";
+}
+
 // A step grows with the replicas: on three replicas a split takes a third of the steps, and each has windows in
 // every step.
 TEST_F(LossEvaluation, EveryReplicaTakesPart) {

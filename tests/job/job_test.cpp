@@ -160,6 +160,24 @@ TEST(Job, ANegativeZLossIsRefused) {
       std::string::npos);
 }
 
+TEST(Job, SameBitsNeedWhatTheyDependOnToBeStated) {
+  JobConfig job = gpt_job();
+  job.numerics = Numerics::SameBits;
+  EXPECT_NE(problems_of(job).find("threads: results of numerics: same_bits depend on"), std::string::npos);
+  EXPECT_NE(problems_of(job).find("batch.leaf_tokens: numerics: same_bits cuts steps"), std::string::npos);
+  job.threads = 2, job.batch.leaf_tokens = 1024, job.device = DeviceChoice::Cpu;
+  EXPECT_EQ(problems_of(job), "");
+  EXPECT_EQ(job.batch.cut(), StepCut::Leaves);
+  EXPECT_EQ(job.batch.most_tokens_at_once(), 1024);
+  expect_all(job, {{"parallel.gradient_dtype=bf16", "parallel.gradient_dtype: numerics: same_bits sums exactly"},
+                   {"device=auto", "train.algorithms: what is measured differs between starts"},
+                   {"numerics=ordinary", "batch.leaf_tokens: numerics: ordinary has no leaves"}});
+  job.device = DeviceChoice::Auto, job.train.algorithms = AlgorithmChoice::First;
+  EXPECT_EQ(problems_of(job), "");
+  job.train.algorithms = AlgorithmChoice::Measured, job.train.algorithms_file = "algorithms.json";
+  EXPECT_EQ(problems_of(job), "");
+}
+
 TEST(Job, GraphsAreOfStepsWhoseShapesOccurAgain) {
   JobConfig job = gpt_job(), pairs = translation_job();
   EXPECT_EQ(job.train.graphs, GraphChoice::Auto);

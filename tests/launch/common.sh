@@ -25,6 +25,9 @@ of_rank() {
   return 1
 }
 
+# children PROCESS: the processes that it has started.
+children() { cat "/proc/$1/task/"*/children 2>/dev/null || true; echo; }
+
 # checksums CHECKPOINT...: checksums of its files: for each array a line with its buffer, and a line with those of its blocks.
 checksums() {
   local checkpoint

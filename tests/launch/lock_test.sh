@@ -30,8 +30,6 @@ saves() {
   count=$(grep -ac '"event":"save"' run/metrics.jsonl 2>/dev/null) || true
   echo "${count:-0}"
 }
-# The processes that process $1 has started.
-children() { cat "/proc/$1/task/"*/children 2>/dev/null || true; }
 wait_for_saves() {
   local count=$1
   while kill -0 "$first" 2>/dev/null && (($(saves) < count)); do sleep 0.02; done

@@ -36,9 +36,6 @@ shown=("*.log")
 sums() { checksums "$1/$final"; }
 sums straight >straight.sums
 
-# The processes that process $1 has started.
-children() { cat "/proc/$1/task/"*/children 2>/dev/null || true; echo; }
-
 for case in KILL:15 KILL:33 KILL:71 USR1:25 TERM:52; do
   signal=${case%:*} at=${case#*:} run=stopped-${case/:/-}
   train "$run" &

@@ -7,7 +7,8 @@
 #   tests/long/run.sh chaos:2/4    the second of four parts of a stage that takes long
 #
 # A part takes about an Nth of the time, and may be run on another day: what it finds is added to the findings of the other
-# parts, each with its commit. These stages can be divided: seeds, nccl, cuda-mutations, mutations, chaos, mishaps, fuzz, tidy.
+# parts, each with its commit. These stages can be divided: seeds, nccl, cuda-mutations, mutations, replicas, chaos, mishaps, fuzz,
+# tidy.
 #
 #   seeds           all tests on the simulated CUDA device, each with five schedules: every byte that each kernel leaves
 #                   is the same; then whole training runs (50 min)
@@ -16,6 +17,7 @@
 #   cuda-mutations  every patch of tests/mutations/cuda breaks device code, and the test that it names fails (60 min)
 #   mutations       the same for the other patches of tests/mutations (30 min)
 #   matrix          losses of 50 steps of every layout x model x knob (5 min)
+#   replicas        one result after 200 steps on 1 to 8 replicas, at every ZeRO stage (10 min)
 #   levels          the program for every x86-64 processor, at each level that this machine has (25 min, of which building 15)
 #   kills           checkpoints, while they are written: a process is killed at 400 instants, one of two ranks at 20 (3 min)
 #   chaos           600 faults in ten phases of runs on two ranks, each resumed to the same bits; then every file of a
@@ -46,7 +48,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-all=(seeds nccl cuda-mutations mutations matrix levels kills chaos mishaps fuzz cuda12 tidy pages python quickstart install references dependencies mpi)
+all=(seeds nccl cuda-mutations mutations matrix replicas levels kills chaos mishaps fuzz cuda12 tidy pages python quickstart install references dependencies mpi)
 case ${1:-} in
   -h | --help)
     sed -n '3,/^set/{/^set/d; s/^# \{0,1\}//; p}' "${BASH_SOURCE[0]}"

@@ -90,5 +90,27 @@ TEST_P(NcclParity, LayoutsGiveTheRunOfOneRankOnTheCpu) {
 
 INSTANTIATE_TEST_SUITE_P(Covering, NcclParity, testing::ValuesIn(cells()), cell_name);
 
+// On devices too a run has one result on any number of replicas, launched operation by operation or as graphs.
+TEST(NcclSameBits, BelongToNoLayout) {
+  if (const std::string lacks = lacks_devices(4); !lacks.empty()) GTEST_SKIP() << lacks;
+  for (const bool seq2seq : {false, true}) {
+    const LayoutCase what{.seq2seq = seq2seq, .similar = true, .vocabulary = 200, .steps = 4};
+    const Layout one{.micro_rows = seq2seq ? 60 : 34, .exact = true};
+    const LayoutRun alone = train_on_devices(what, one)[0];
+    const auto layouts = seq2seq ? std::vector{Layout{.dp = 2, .graphs = true}}
+                                 : std::vector{Layout{.dp = 2, .zero = ZeroStage::Gradients},
+                                               Layout{.dp = 4, .zero = ZeroStage::Optimizer}};
+    for (Layout layout : layouts) {
+      layout.micro_rows = one.micro_rows, layout.exact = true;
+      for (const LayoutRun& run : train_on_devices(what, layout)) {
+        EXPECT_EQ(run.losses, alone.losses) << layout.name();
+        EXPECT_EQ(run.norms, alone.norms) << layout.name();
+        EXPECT_EQ(run.parameters, alone.parameters) << layout.name();
+        EXPECT_EQ(run.replayed > 0, layout.graphs) << layout.name();
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace weft

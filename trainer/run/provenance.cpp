@@ -41,15 +41,21 @@ Json run_provenance(const RunOrigin& origin, const Dataset& train) {
 }
 
 Json numerics_fingerprint(const JobConfig& job, const Mesh& mesh, const Context& context) {
+  const bool same_bits = job.numerics == Numerics::SameBits;
   Json fingerprint = mesh.layout();
+  if (same_bits) {
+    fingerprint.erase(std::string(name(MeshAxis::Dp)));
+    fingerprint["numerics"] = std::string(enum_name(job.numerics));
+  }
   fingerprint["threads"] = context.threads();
   for (const auto& [name, value] : context.fingerprint()) fingerprint[name] = value;
   for (const GridAxis& grid : kGridAxes) {
+    if (same_bits && (grid.axis == MeshAxis::Dp || mesh.on(grid.axis).size() == 1)) continue;  // they sum integers
     if (std::string sums = mesh.on(grid.axis).sums(); !sums.empty()) fingerprint["collectives"] = std::move(sums);
   }
   fingerprint["precision"] = std::string(enum_name(job.train.precision));
   fingerprint["gradient_dtype"] = std::string(enum_name(job.parallel.gradient_dtype));
-  fingerprint["micro_batch_tokens"] = job.batch.micro_batch_tokens;
+  if (!same_bits) fingerprint["micro_batch_tokens"] = job.batch.micro_batch_tokens;
   if (padding_of(job, context) == Padding::Buckets) fingerprint["padding"] = padding_text();
   return fingerprint;
 }

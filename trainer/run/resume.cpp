@@ -242,7 +242,7 @@ Beginning Resume::restore(const fs::path& path) {
   refuse_changes(changes.refused, path.string());
   check_dataset(checkpoint);
   take_algorithms(checkpoint);
-  log_other_numerics(manifest, before);
+  compare_numerics(checkpoint, before);
   const std::vector<TensorBox> boxes = local_boxes(setup_.parameters(), setup_.checkpoint_buffers());
   require_intact([&] { checkpoint.read(setup_.context(), boxes, note_progress(), &setup_.mesh()); });
   setup_.parameters().sync_compute_weights();
@@ -270,16 +270,25 @@ void Resume::take_algorithms(const Checkpoint& checkpoint) const {
              (checkpoint.path() / kAlgorithmsAttachment).string());
 }
 
-void Resume::log_other_numerics(const CheckpointManifest& manifest, const JobConfig& before) const {
+void Resume::compare_numerics(const Checkpoint& checkpoint, const JobConfig& before) const {
   const Json now = numerics_fingerprint(job_, setup_.mesh(), setup_.context());
-  Json numerics = manifest.fingerprint;
+  Json numerics = checkpoint.manifest().fingerprint;
   // Earlier versions stored neither key: heuristics have not changed since, and the job states micro_batch_tokens.
   if (!numerics.contains("heuristics") && now.contains("heuristics")) numerics["heuristics"] = now["heuristics"];
-  if (!numerics.contains("micro_batch_tokens")) numerics["micro_batch_tokens"] = before.batch.micro_batch_tokens;
-  if (const std::string differences = fingerprint_differences(numerics, now); !differences.empty()) {
-    log_info("this run's numerics differ from the checkpoint's ({}): it continues within rounding, not bit for bit",
-             differences);
+  const bool promised = job_.numerics == Numerics::SameBits;
+  if (!promised && !numerics.contains("micro_batch_tokens")) {
+    numerics["micro_batch_tokens"] = before.batch.micro_batch_tokens;
   }
+  const std::string differences = fingerprint_differences(numerics, now);
+  if (differences.empty()) return;
+  if (promised && before.numerics == job_.numerics && !overrides(job_, "numerics")) {
+    throw ConfigError(
+        fmt::format("numerics: same_bits, and this start differs from {} ({}): it would have other bits",
+                    checkpoint.path().string(), differences),
+        "start it with what the checkpoint had, or let it continue within rounding: --set 'allow_changes=[numerics]'");
+  }
+  log_info("this run's numerics differ from the checkpoint's ({}): it continues within rounding, not bit for bit",
+           differences);
 }
 
 // The weights were trained on ids of these tokenizers, and the position in the batch plan refers to this text.

@@ -58,7 +58,8 @@ class Resume {
   void check_text(const Checkpoint& checkpoint, const char* key, const DatasetPart& part,
                   const nlohmann::ordered_json& stored) const;
   void take_algorithms(const Checkpoint& checkpoint) const;
-  void log_other_numerics(const CheckpointManifest& manifest, const JobConfig& before) const;
+  // Logs how the run's numerics differ from the checkpoint's. ConfigError if they do though both promise the same bits.
+  void compare_numerics(const Checkpoint& checkpoint, const JobConfig& before) const;
   Position position_now(const JobConfig& before, Position position) const;
   // Sets what this run's evaluations measure; returns how it differs from what those of the checkpoint did, "" if not.
   std::string take_evaluation(RunState& state) const;

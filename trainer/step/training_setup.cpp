@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "data/batches/batch_plan_slice.h"
 #include "job/dataset_checks.h"
 #include "kernels/device/tuning.h"
 #include "parallel/agree.h"
@@ -64,8 +65,9 @@ TrainingSetup::TrainingSetup(Context& context, Mesh& mesh, const JobConfig& job,
                        .lora = job.lora,
                        .sequence_parallel = job.parallel.sequence_parallel});
   freeze(model_->parameters(), job.train.freeze);
-  model_->allocate(job.train.precision, Purpose::Training,
-                   job.parallel.sharding(context.planned_device(), mesh.dp().size()));
+  Sharding sharding = job.parallel.sharding(context.planned_device(), mesh.dp().size());
+  sharding.exact = job.numerics == Numerics::SameBits;
+  model_->allocate(job.train.precision, Purpose::Training, sharding);
   const size_t before = context.memory().use().lent;
   optimizer_ = std::make_unique<Optimizer>(context, model_->parameters(), job.optimizer);
   optimizer_bytes_ = context.memory().use().lent - before;
@@ -87,6 +89,23 @@ Padding padding_of(const JobConfig& job, const Context& context) {
   return graphs && job.data.is_pairs() ? Padding::Buckets : Padding::None;
 }
 
+void check_leaves(const JobConfig& job, const BatchPlan& plan, int64_t epoch, int replicas) {
+  if (job.batch.cut() != StepCut::Leaves) return;
+  const auto leaves = std::ssize(cut_leaves(plan.step(epoch, plan.largest_step(epoch)), job.batch.leaf_tokens));
+  if (leaves < replicas) {
+    throw ConfigError(fmt::format("batch.leaf_tokens: the largest step has {} of {} tokens, and there are {}, each of "
+                                  "which takes whole leaves",
+                                  leaves == 1 ? "one leaf" : fmt::format("{} leaves", leaves), job.batch.leaf_tokens,
+                                  counted(replicas, "replica")),
+                      "lower batch.leaf_tokens, enlarge the step, or start fewer ranks");
+  }
+  if (leaves > ExactStep::kMostLeaves) {
+    throw ConfigError(fmt::format("batch.leaf_tokens: the largest step has {} leaves of {} tokens; it may have {}",
+                                  leaves, job.batch.leaf_tokens, ExactStep::kMostLeaves),
+                      "raise batch.leaf_tokens");
+  }
+}
+
 Loader make_loader(const JobConfig& job, const Mesh& mesh, Context& context, std::shared_ptr<const BatchPlan> plan,
                    std::shared_ptr<const SequenceReader> reader, Position start) {
   const auto was_read = [&trace = context.trace()](Trace::Clock::time_point began) {
@@ -96,8 +115,9 @@ Loader make_loader(const JobConfig& job, const Mesh& mesh, Context& context, std
                  .reader = std::move(reader),
                  .dp_rank = mesh.dp().rank(),
                  .dp_size = mesh.dp().size(),
-                 .micro_batch_tokens = job.batch.micro_batch_tokens,
+                 .micro_batch_tokens = job.batch.most_tokens_at_once(),
                  .padding = padding_of(job, context),
+                 .cut = job.batch.cut(),
                  .start = start,
                  .was_read = was_read});
 }
@@ -112,11 +132,13 @@ void probe_largest_step(TrainingSetup& setup, const TrainingData& data, const Jo
         fmt::format("rank {}: there is not enough memory for the largest step of epoch {} (step {}, {} tokens); {} "
                     "bytes of tensors were in use at most",
                     mesh.world().rank(), epoch, largest.step_in_epoch, largest.tokens(), memory.use().peak),
-        "lower batch.micro_batch_tokens, or set train.recompute: block");
+        fmt::format("lower batch.{}, or set train.recompute: block",
+                    job.batch.cut() == StepCut::Leaves ? "leaf_tokens" : "micro_batch_tokens"));
   };
   try {
     setup.step().probe_largest_step(read_step(largest, *data.reader, mesh.dp().rank(), mesh.dp().size(),
-                                              job.batch.micro_batch_tokens, padding_of(job, setup.context())));
+                                              job.batch.most_tokens_at_once(), padding_of(job, setup.context()),
+                                              job.batch.cut()));
   } catch (const MemoryError&) {
     throw does_not_fit();
   } catch (const std::bad_alloc&) {

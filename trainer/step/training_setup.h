@@ -56,6 +56,10 @@ class TrainingSetup {
 // job has them off, so that their bits are the same.
 Padding padding_of(const JobConfig& job, const Context& context);
 
+// ConfigError if there are more replicas than leaves in the largest step of an epoch, or more leaves than a step may
+// have (ExactStep::kMostLeaves). Nothing to check with ordinary numerics.
+void check_leaves(const JobConfig& job, const BatchPlan& plan, int64_t epoch, int replicas);
+
 // Loads this rank's share of the steps of `plan`, beginning at `start`. The loader's thread is on the context's trace,
 // if that is on.
 Loader make_loader(const JobConfig& job, const Mesh& mesh, Context& context, std::shared_ptr<const BatchPlan> plan,

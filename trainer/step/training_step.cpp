@@ -54,6 +54,7 @@ TrainingStep::TrainingStep(Transformer& model, Optimizer& optimizer, const StepO
       counted_gradients_(counted_gradients(model.parameters())),
       gather_(model.parameters().weight_gather()),
       sums_(model.context().empty({3}, DType::F64)) {
+  if (buckets_.exact()) exact_ = std::make_unique<ExactStep>(model, *buckets_.exact());
   if (!options.graphs || !has_graphs(model.context())) return;
   graphs_ = std::make_unique<StepGraphs>(model);
   if (gather_) gather_->begin(WeightGather::Begin::AtForward);
@@ -160,6 +161,7 @@ void TrainingStep::waiting(Work&& work) {
 StepCounts TrainingStep::accumulate_gradients(const MicroBatches& batches, const StepState& state) {
   Context& context = model_.context();
   fill(context, sums_, 0);
+  if (exact_) exact_->clear_losses();
   const LossSums loss{.loss = sums_.slice(0, 1), .nll = sums_.slice(1, 2)};
   StepCounts counts;
   buckets_.begin_step();
@@ -179,7 +181,7 @@ StepCounts TrainingStep::accumulate_gradients(const MicroBatches& batches, const
     ForwardContext forward{.tape = tape, .step = state, .recompute = options_.recompute};
     {
       const QueueSpan traced(context, SpanKind::Phase, "forward of micro-batch", static_cast<int64_t>(i));
-      model_.loss(forward, micro, options_.terms, loss);
+      model_.loss(forward, micro, options_.terms, exact_ ? exact_->loss(i) : loss);
     }
     counts.activation_bytes = std::max(counts.activation_bytes, context.memory().use().lent - held);
     {
@@ -192,13 +194,14 @@ StepCounts TrainingStep::accumulate_gradients(const MicroBatches& batches, const
   waiting([&] { counts.exposed = buckets_.finish(); });
   // Every rank waits, also one that had no micro-batch and read no weights; a capture must end with the gathers.
   model_.parameters().await_weights();
-  square_sum(context, {.parts = counted_gradients_, .out = sums_.slice(2, 3)});
+  if (!exact_) square_sum(context, {.parts = counted_gradients_, .out = sums_.slice(2, 3)});
   return counts;
 }
 
 void TrainingStep::probe_largest_step(const StepBatches& batches) {
   StepState state;
   state.inverse_divisor = 1.0 / static_cast<double>(std::max<int64_t>(batches.step_target_tokens, 1));
+  if (exact_) exact_->prepare();
   run_eagerly(batches, state, &batches);
   ahead_.clear();
 }
@@ -217,7 +220,7 @@ StepReport TrainingStep::report(const StepBatches& batches, const StepState& sta
   const double mine = mesh.first_of_replica() ? 1 : 0;  // the shards of a replica see the same tokens
   int64_t tokens = 0;
   for (const MicroBatch& micro : batches.micro) tokens += micro.tokens();
-  const ControlSums control =
+  ControlSums control =
       reduce_control(mesh.world(), {.loss = mine * sums[0],
                                     .nll = mine * sums[1],
                                     .tokens = mine * static_cast<double>(tokens),
@@ -227,6 +230,11 @@ StepReport TrainingStep::report(const StepBatches& batches, const StepState& sta
                                     .save_due = requests.save_due ? 1.0 : 0.0,
                                     .unagreed = has_unagreed_algorithms(context, mesh.world()) ? 1.0 : 0.0});
   StepOutcome& outcome = report.outcome;
+  if (exact_) {
+    const ExactStep::Totals totals = exact_->totals(batches);
+    control.loss = totals.loss, control.nll = totals.nll, control.squared_norm = totals.squared_norm;
+    outcome.rescaled = totals.repeat;
+  }
   outcome.gradient_norm = std::sqrt(control.squared_norm);
   outcome.loss = control.loss * state.inverse_divisor;
   outcome.nll = control.nll * state.inverse_divisor;
@@ -248,6 +256,7 @@ StepReport TrainingStep::compute(const StepBatches& batches, const StepState& st
   // take() notes the shape even if this rank times its operations: all ranks' graphs must be given the same shapes.
   const bool replayed = graphs_ && has_room_for_graph(batches.shape) && graphs_->take(batches) && !watched();
   const bool captured = replayed && !graphs_->contains(batches.shape);
+  if (exact_) exact_->prepare();
   const StepCounts counts = replayed ? run_as_graph(batches, state, next) : run_eagerly(batches, state, next);
   const Time before_reduce = timer.read();
   timer.restart();
@@ -266,10 +275,11 @@ StepReport TrainingStep::compute(const StepBatches& batches, const StepState& st
 StepReport TrainingStep::run(const StepBatches& batches, StepState state, int64_t& updates, double data_seconds,
                              const StepRequests& requests, const StepBatches* next) {
   state.inverse_divisor = 1.0 / static_cast<double>(std::max<int64_t>(batches.step_target_tokens, 1));
+  if (exact_) exact_->begin_step();
   Timer timer(model_.parameters().mesh());
   StepReport step = compute(batches, state, timer, data_seconds, requests, next);
-  while (step.outcome.unagreed) {
-    agree_on_algorithms(model_.context(), model_.parameters().mesh().world());
+  while (step.outcome.unagreed || step.outcome.rescaled) {
+    if (step.outcome.unagreed) agree_on_algorithms(model_.context(), model_.parameters().mesh().world());
     timer.restart();
     step = compute(batches, state, timer, data_seconds, requests, next);
   }
@@ -280,6 +290,7 @@ StepReport TrainingStep::run(const StepBatches& batches, StepState state, int64_
   step.times.copy_wait += await_copies();
   update(state);
   if (!outcome.skipped) ++updates;
+  if (exact_ && !outcome.skipped) exact_->end_step();
   post_reduce_time_ = timer.read();
   step.times.update = post_reduce_time_.passed - post_reduce_time_.waited;
   return step;

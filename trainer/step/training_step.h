@@ -10,6 +10,7 @@
 #include "kernels/device/stopwatch.h"
 #include "model/transformer.h"
 #include "parallel/parameters/gradient_buckets.h"
+#include "trainer/step/exact_step.h"
 #include "trainer/step/optimizer.h"
 #include "trainer/step/spikes.h"
 #include "trainer/step/step_control.h"
@@ -46,6 +47,7 @@ struct StepOutcome {
   SaveStates save;            // ranks by their progress with the save under way
   bool save_due = false;      // a save is due by rank 0's clock
   bool unagreed = false;      // ranks may have computed with different algorithms: the step has to be repeated
+  bool rescaled = false;      // gradients did not fit their exponents: the step has to be repeated
 };
 
 struct StepReport {
@@ -78,6 +80,8 @@ class TrainingStep {
   // Collective over dp, as run() is.
   void probe_largest_step(const StepBatches& batches);
   bool launches_graphs() const { return graphs_ != nullptr; }
+  // The sums that have the same bits on any number of replicas; null with ordinary numerics.
+  ExactStep* exact() { return exact_.get(); }
   // For work between steps that takes as much memory as a step, such as an evaluation: CUDA graphs give back theirs if
   // there is not so much beside it on some rank. Collective over all ranks.
   void make_room();
@@ -142,6 +146,7 @@ class TrainingStep {
   std::vector<Tensor> counted_gradients_;
   WeightGather* gather_;                // null: each replica updates all weights itself
   Tensor sums_;                         // f64[3]: loss, nll, squared norm of the step
+  std::unique_ptr<ExactStep> exact_;    // instead of these sums, if gradients are summed exactly
   std::vector<Ahead> ahead_;            // uploads under way
   std::unique_ptr<StepGraphs> graphs_;  // null: every operation is queued by itself
   size_t step_bytes_ = 0;               // the most that a step has needed for its own tensors

@@ -121,6 +121,35 @@ TEST(ReadStep, CutSequencesHaveTheSameIdsOnAnyLayout) {
   }
 }
 
+TEST(ReadStep, LeavesAreTheSameOnAnyNumberOfRanks) {
+  for (const auto& plan : {windows(), pairs()}) {
+    for (const Padding padding : {Padding::None, Padding::Buckets}) {
+      std::map<int64_t, std::vector<int32_t>> alone;
+      for (const int64_t dp : {1, 2, 3, 5}) {
+        std::map<int64_t, std::vector<int32_t>> leaves;
+        int64_t most = 0;
+        for (int64_t rank = 0; rank < dp; ++rank) {
+          const auto mine = read_step(plan->step(0, 1), FakeReader(), rank, dp, 20, padding, StepCut::Leaves);
+          ASSERT_EQ(mine.leaf.size(), mine.micro.size());
+          EXPECT_TRUE(std::ranges::is_sorted(mine.leaf));
+          EXPECT_EQ(mine.leaves, read_step(plan->step(0, 1), FakeReader(), 0, 1, 20, padding, StepCut::Leaves).leaves);
+          for (size_t i = 0; i < mine.leaf.size(); ++i) {
+            EXPECT_TRUE(leaves.emplace(mine.leaf[i], mine.micro[i].input.tokens).second) << "a leaf is taken once";
+            EXPECT_LE(mine.micro[i].tokens(), 20);
+          }
+          most = std::max<int64_t>(most, std::ssize(mine.leaf));
+          EXPECT_LE(std::ssize(mine.leaf), mine.most_micro);
+        }
+        EXPECT_EQ(most, read_step(plan->step(0, 1), FakeReader(), 0, dp, 20, padding, StepCut::Leaves).most_micro);
+        EXPECT_EQ(std::ssize(leaves), leaves.rbegin()->first + 1);
+        if (dp == 1) alone = leaves;
+        EXPECT_EQ(leaves, alone) << dp;
+      }
+      EXPECT_GT(alone.size(), 2u);
+    }
+  }
+}
+
 TEST(ReadStep, PairsLieEndToEnd) {
   const auto step = pairs()->step(0, 3);
   const auto batches = read_step(step, FakeReader(), 0, 1, 0);
@@ -224,6 +253,23 @@ TEST(Loader, YieldsEveryStepInOrderFromAnyPosition) {
       EXPECT_FALSE(loader.next());
     }
   }
+}
+
+TEST(Loader, TakesEveryThirdStep) {
+  std::vector<int64_t> taken;
+  const int64_t steps = windows()->steps_per_epoch(0);
+  for (int64_t first = 0; first < 3; ++first) {
+    Loader loader({.plan = windows(),
+                   .reader = std::make_shared<FakeReader>(),
+                   .start = {.step = first},
+                   .every = 3,
+                   .end_epoch = 1});
+    for (int64_t expected = first; const auto step = loader.next(); expected += 3) {
+      EXPECT_EQ(step->step_in_epoch, expected);
+      taken.push_back(step->step_in_epoch);
+    }
+  }
+  EXPECT_EQ(std::ssize(taken), steps);
 }
 
 TEST(Loader, RunsForeverWithoutALimit) {
