@@ -95,6 +95,7 @@ struct TrainConfig {
   Recompute recompute = Recompute::None;
   SpikesConfig spikes;
   int64_t max_nonfinite_steps = 10;
+  int64_t verify_every = 1000;
   OnDivergence on_divergence = OnDivergence::Stop;
   int64_t max_rollbacks = 3;
   std::string init_from;
@@ -166,6 +167,11 @@ struct TrainConfig {
             "Steps in a row whose loss or gradient is not finite, or a spike, that are skipped before the run has "
             "diverged.",
             {Range{.min = 0, .max = 1e9}, Affects::Nothing});
+    v.field(
+        "verify_every", verify_every,
+        "Steps from one look for bits that change without an error to the next: ranks compute part of a step again for "
+        "each other, and compare weights and moments with what they were (docs/operation.md). 0 means never.",
+        {Range{.min = 0, .max = 1e9}, Affects::Nothing});
     v.field("on_divergence", on_divergence,
             "When the run has diverged: stop exits with code 4; roll_back resumes from the last checkpoint before the "
             "skipped steps, with the data that follows them.",

@@ -54,6 +54,7 @@ Trainer::Trainer(Context& context, Mesh& mesh, const JobConfig& job, RunOrigin o
               .provenance = run_provenance(origin_, *data_.train),
               .attachments = tokenizer_attachments(*data_.source_tokenizer, *data_.target_tokenizer)}),
       trace_(job, context, mesh, directory_, reporter_),
+      bits_(setup_.step(), mesh, context, numerics_fingerprint(job, mesh, context).dump()),
       algorithms_file_(job, context, mesh.world()) {
   check_leaves(job, *data_.plan, 0, mesh.dp().size());
   if (data_.valid) validation_ = std::make_unique<Validation>(job, data_, setup_);
@@ -110,6 +111,7 @@ void Trainer::begin(const ResumeChoice& choice) {
 
 void Trainer::take_state(const Beginning& beginning) {
   state_ = beginning.state;
+  bits_.forget_state();
   if (ExactStep* exact = setup_.step().exact()) exact->restore(state_.exponents);
 }
 
@@ -312,8 +314,13 @@ void Trainer::train_step(const StepBatches& batches, const StepBatches* next, do
                                               {.stop_asked = stop_asked(),
                                                .save = saves_.states(),
                                                .save_due = saves_.due_by_clock(),
-                                               .limits = spike_limits(job_.train.spikes, state_)},
+                                               .limits = spike_limits(job_.train.spikes, state_),
+                                               .before_update = checked(step)},
                                               next);
+  if (checks_bits(state_.step + 1)) {
+    bits_.keep_state(setup_.checkpoint_buffers());
+    reporter_.checked(state_.step + 1, bits_.seconds());
+  }
   const double seconds = seconds_since(began) + data_seconds;
   time_limit_.stepped(seconds);
   const StepOutcome& outcome = report.outcome;
@@ -322,6 +329,30 @@ void Trainer::train_step(const StepBatches& batches, const StepBatches* next, do
   if (saves_.stepped(outcome.save, report.times.copy_wait)) time_limit_.save_committed();
   if (outcome.skipped) reporter_.skipped(state_, outcome, {batches.epoch, batches.step_in_epoch});
   reporter_.stepped(state_, report, step.learning_rate, seconds, end_.reached(state_) || stop_);
+}
+
+bool Trainer::checks_bits(int64_t step) const {
+  return job_.train.verify_every > 0 && step % job_.train.verify_every == 0;
+}
+
+// The tokens are read again, so that those in memory count too.
+std::function<void(std::optional<uint64_t>)> Trainer::checked(const StepState& step) {
+  const int64_t number = state_.step + 1;
+  const bool looks = checks_bits(number), looked = checks_bits(number - 1);
+  if (looks) {
+    const PlannedStep planned = data_.plan->step(state_.position.epoch, state_.position.step);
+    bits_.compute_again(
+        [&](int replica) {
+          return read_step(planned, *data_.reader, replica, mesh_.dp().size(), job_.batch.most_tokens_at_once(),
+                           padding_of(job_, setup_.context()), job_.batch.cut());
+        },
+        step);
+  }
+  if (!looks && !looked) return {};
+  return [=, this](std::optional<uint64_t> digest) {
+    if (looked) bits_.compare_state(number);
+    if (looks) bits_.compare_gradients(digest, number);
+  };
 }
 
 void Trainer::count_step(const StepBatches& batches, const StepOutcome& outcome) {

@@ -16,6 +16,7 @@
 #include "trainer/run/trace/step_trace.h"
 #include "trainer/run/validation.h"
 #include "trainer/step/agreed_algorithms.h"
+#include "trainer/step/corruption.h"
 #include "trainer/step/training_setup.h"
 
 namespace weft {
@@ -88,6 +89,9 @@ class Trainer {
   void do_what_is_due();
   // `next`: the step after `batches`; null if it has not been read yet.
   void train_step(const StepBatches& batches, const StepBatches* next, double data_seconds);
+  // Whether train_step() looks for changed bits in this step, and the step's request to be told before its update.
+  bool checks_bits(int64_t step) const;
+  std::function<void(std::optional<uint64_t>)> checked(const StepState& step);
   void count_step(const StepBatches& batches, const StepOutcome& outcome);
   bool stop_asked() const;
   // Returns whether any rank is asked to stop, and records the answer. Collective.
@@ -118,6 +122,7 @@ class Trainer {
   RunState state_;
   Saves saves_;
   StepTrace trace_;
+  CorruptionChecks bits_;
   AlgorithmsFile algorithms_file_;
   bool failure_told_ = false;       // signals_.failed was called
   bool stop_ = false;               // some rank was asked to stop

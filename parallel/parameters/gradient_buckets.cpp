@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/ops/elementwise.h"
+#include "parallel/parameters/tensor_hash.h"
 #include "parallel/rank_order_sums.h"
 
 namespace weft {
@@ -82,6 +83,7 @@ void GradientBuckets::open_use(const Parameter& parameter) { contributions(param
 void GradientBuckets::close_use(const Parameter& parameter) noexcept { contributions(parameter).open_uses -= 1; }
 
 void GradientBuckets::start(Bucket& bucket) {
+  if (probing_) return probe(bucket);
   const CollectiveUse use{"gradient bucket", static_cast<int64_t>(next_)};
   if (exact_) return start_exact(bucket, use);
   Communicator& dp = registry_.mesh().dp();
@@ -106,7 +108,38 @@ void GradientBuckets::start_rounded(Bucket& bucket, CollectiveUse use) {
   if (divides_gradients()) bucket.gradient = {};
 }
 
+uint64_t GradientBuckets::digest_of(const Bucket& bucket) const {
+  uint64_t sum = 0;
+  for (const Parameter* p : bucket.parameters) sum += hash_of(registry_.context(), gradient_of(*p), p->index());
+  return sum;
+}
+
+void GradientBuckets::probe(Bucket& bucket) {
+  digest_ += digest_of(bucket);
+  if (divides_gradients()) bucket.gradient = {};
+}
+
+void GradientBuckets::begin_probe() {
+  std::ranges::fill(contributions_, Contributions{});
+  next_ = 0;
+  digest_ = 0;
+  probing_ = true;
+}
+
+uint64_t GradientBuckets::end_probe() {
+  start_rest();
+  next_ = 0;
+  probing_ = false;
+  return digest_;
+}
+
+void GradientBuckets::watch_next_micro_batch() {
+  watching_ = true;
+  digest_ = 0;
+}
+
 void GradientBuckets::start_exact(Bucket& bucket, CollectiveUse use) {
+  if (watching_) digest_ += digest_of(bucket);
   exact_->add(next_, bucket.gradient, first_round_ || divides_gradients());
   if (reducing_) exact_->start(next_, first_round_ || !divides_gradients(), use);
   if (divides_gradients()) bucket.gradient = {};
@@ -134,7 +167,7 @@ void GradientBuckets::start_rest() {
 }
 
 void GradientBuckets::progress() {
-  if (reducing_ || exact_) start_ready();
+  if (reducing_ || exact_ || probing_) start_ready();
   if (next_ > 0) registry_.mesh().dp().progress();
 }
 
@@ -171,6 +204,7 @@ void GradientBuckets::complete_exact(Bucket& bucket) {
 void GradientBuckets::end_micro_batch() {
   if (!divides_gradients() && (!exact_ || all_started_)) return;
   start_rest();
+  watching_ = false;
   all_started_ = reducing_ && !divides_gradients();
   if (all_started_) return;
   for (const auto& bucket : buckets_) complete(*bucket);

@@ -42,6 +42,15 @@ class GradientBuckets {
   // Zeroes gradients without a contribution, starts the remaining buckets, waits for all, and sums the gradients of
   // which a replica's ranks hold parts. Returns exposed seconds: how long the step has waited for reductions over dp.
   double finish();
+  // Between these two, backward's gradients are hashed and reduced nowhere: for a micro-batch that is computed to be
+  // compared. They overwrite the gradients of a step, so call begin_probe() before begin_step(). end_probe() returns a
+  // sum of hashes of all gradients.
+  void begin_probe();
+  uint64_t end_probe();
+  // Hashes the gradients of the next micro-batch of a step as end_probe() does; only if gradients are summed exactly,
+  // since others are held with those of earlier micro-batches. digest() returns it.
+  void watch_next_micro_batch();
+  uint64_t digest() const { return digest_; }
   int64_t size() const { return static_cast<int64_t>(buckets_.size()); }
   ExactSums* exact() { return exact_.get(); }  // null: gradients are summed in floating point
 
@@ -58,6 +67,8 @@ class GradientBuckets {
   void start(Bucket& bucket);
   void start_rounded(Bucket& bucket, CollectiveUse use);
   void start_exact(Bucket& bucket, CollectiveUse use);
+  uint64_t digest_of(const Bucket& bucket) const;
+  void probe(Bucket& bucket);
   bool divides_gradients() const { return registry_.layout().zero == ZeroStage::Gradients; }
   void start_ready();
   void start_rest();
@@ -72,6 +83,8 @@ class GradientBuckets {
   bool reducing_ = false;                     // whether this micro-batch reduces buckets
   bool first_round_ = true;                   // the owned gradients hold nothing of this step yet
   bool all_started_ = false;                  // whether the reductions of this step have begun
+  bool probing_ = false, watching_ = false;
+  uint64_t digest_ = 0;
   std::unique_ptr<ExactSums> exact_;
   double exposed_ = 0;
 };

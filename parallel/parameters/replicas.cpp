@@ -1,29 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallel/parameters/replicas.h"
 
-#include <algorithm>
 #include <array>
-#include <vector>
 
-#include "base/hash.h"
-#include "kernels/transfer.h"
+#include "parallel/parameters/tensor_hash.h"
 
 namespace weft {
 namespace {
 
-// A hash that an f64 holds exactly. It takes the tensor in pieces, so that little of it lies on the host at a time.
+// A hash that an f64 holds exactly.
 double digest(Context& context, const Tensor& t, uint64_t seed) {
-  constexpr int64_t kPiece = int64_t{1} << 22;
-  Hasher hasher;
-  hasher.update(&seed, sizeof seed);
-  std::vector<std::byte> bytes;
-  for (int64_t begin = 0; begin < t.elements(); begin += kPiece) {
-    const Tensor piece = t.flat(begin, Shape{std::min(kPiece, t.elements() - begin)});
-    bytes.resize(piece.bytes());
-    download_bytes(context, piece, bytes);
-    hasher.update(bytes.data(), bytes.size());
-  }
-  return static_cast<double>(hasher.digest() >> 12);
+  return static_cast<double>(hash_of(context, t, seed) >> 12);
 }
 
 void require_equal(Communicator& axis, double mine, int64_t step, const char* what) {

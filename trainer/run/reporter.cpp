@@ -173,6 +173,8 @@ void add_task(Json& line, const TaskReport& task) {
 
 }  // namespace
 
+void Reporter::checked(int64_t step, double seconds) { write("check", step, {{"seconds", seconds}}); }
+
 void Reporter::evaluated(const RunState& state, const ValidationReport& report, bool better) {
   clear();
   const LossReport& loss = report.loss;

@@ -33,6 +33,8 @@ class Reporter {
   // Reports a step that took `seconds`. `last`: no step follows it.
   void stepped(const RunState& state, const StepReport& report, double learning_rate, double seconds, bool last);
   void skipped(const RunState& state, const StepOutcome& outcome, Position at);
+  // Reports that a step was computed in part again, to look for changed bits, and found to be sound.
+  void checked(int64_t step, double seconds);
   void evaluated(const RunState& state, const ValidationReport& report, bool better);
   void generated(const RunState& state, const Generation& generation);
   // Ends the texts of one step.

@@ -206,6 +206,21 @@ void TrainingStep::probe_largest_step(const StepBatches& batches) {
   ahead_.clear();
 }
 
+uint64_t TrainingStep::gradient_digest(const StepBatches& share, StepState state) {
+  Context& context = model_.context();
+  state.inverse_divisor = 1.0 / static_cast<double>(std::max<int64_t>(share.step_target_tokens, 1));
+  fill(context, sums_, 0);
+  buckets_.begin_probe();
+  {
+    Tape tape(context, Tape::Mode::Record, &buckets_);
+    ForwardContext forward{.tape = tape, .step = state, .recompute = options_.recompute};
+    model_.loss(forward, to_device(model_, share.micro[0], TokenUse::Backward), options_.terms,
+                {.loss = sums_.slice(0, 1), .nll = sums_.slice(1, 2)});
+    tape.backward();
+  }
+  return buckets_.end_probe();
+}
+
 StepReport TrainingStep::report(const StepBatches& batches, const StepState& state, const StepCounts& counts,
                                 const RankTimes& times, const StepRequests& requests) {
   Context& context = model_.context();
@@ -254,9 +269,11 @@ StepReport TrainingStep::report(const StepBatches& batches, const StepState& sta
 StepReport TrainingStep::compute(const StepBatches& batches, const StepState& state, Timer& timer, double data_seconds,
                                  const StepRequests& requests, const StepBatches* next) {
   // take() notes the shape even if this rank times its operations: all ranks' graphs must be given the same shapes.
-  const bool replayed = graphs_ && has_room_for_graph(batches.shape) && graphs_->take(batches) && !watched();
+  const bool replayed =
+      graphs_ && has_room_for_graph(batches.shape) && graphs_->take(batches) && !watched() && !requests.before_update;
   const bool captured = replayed && !graphs_->contains(batches.shape);
   if (exact_) exact_->prepare();
+  if (requests.before_update && exact_) buckets_.watch_next_micro_batch();
   const StepCounts counts = replayed ? run_as_graph(batches, state, next) : run_eagerly(batches, state, next);
   const Time before_reduce = timer.read();
   timer.restart();
@@ -286,6 +303,7 @@ StepReport TrainingStep::run(const StepBatches& batches, StepState state, int64_
   const StepOutcome& outcome = step.outcome;
   state.skip = outcome.skipped;
   state.clip = options_.clip_norm > 0 ? std::min(1.0, options_.clip_norm / (outcome.gradient_norm + 1e-6)) : 1.0;
+  if (requests.before_update) requests.before_update(exact_ ? std::optional(buckets_.digest()) : std::nullopt);
   optimizer_.correct_bias(state, updates + 1);
   step.times.copy_wait += await_copies();
   update(state);

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/step/corruption.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "parallel/agree.h"
+#include "parallel/parameters/tensor_hash.h"
+#include "trainer/step/agreed_algorithms.h"
+#include "trainer/step/training_step.h"
+
+namespace weft {
+namespace {
+
+constexpr const char* kWhatToDo =
+    "the last checkpoint was saved before; test that computer's memory, processor or device, leave it out, and rerun "
+    "the "
+    "same command to resume (docs/operation.md)";
+
+// What a replica sends of one digest: whether there is one, and its halves, which sums of doubles keep exactly.
+constexpr size_t kSent = 3;
+void put(const std::optional<uint64_t>& digest, double* to) {
+  if (!digest) return;
+  to[0] = 1, to[1] = static_cast<double>(*digest >> 32), to[2] = static_cast<double>(*digest & 0xffffffffU);
+}
+std::optional<uint64_t> taken(const double* from) {
+  if (from[0] == 0) return std::nullopt;
+  return (static_cast<uint64_t>(from[1]) << 32) | static_cast<uint64_t>(from[2]);
+}
+
+std::string suspicion(const Suspects& suspects, const std::vector<std::string>& names) {
+  std::vector<std::string> of;
+  for (const int replica : suspects.replicas) of.push_back(names[static_cast<size_t>(replica)]);
+  if (of.size() > 1) {
+    return fmt::format("{} do not agree on a gradient that each of them has computed: one of them computes wrongly",
+                       fmt::join(of, " and "));
+  }
+  return suspects.once ? fmt::format("{} has computed another gradient than the same ranks before or after", of[0])
+                       : fmt::format("{} computes another gradient than other ranks, from the same tokens", of[0]);
+}
+
+}  // namespace
+
+Suspects suspects_of(const GradientWitnesses& of, int replica, int replicas) {
+  if (!of.again) return {};
+  if (of.in_step && *of.in_step != *of.again) return {.replicas = {replica}, .once = true};
+  if (of.others.empty()) return {};
+  const auto after = [&](int places) { return (replica + places) % replicas; };
+  const bool first_agrees = of.others[0] == *of.again;
+  if (of.others.size() == 1) return first_agrees ? Suspects{} : Suspects{.replicas = {replica, after(1)}};
+  const bool second_agrees = of.others[1] == *of.again;
+  if (first_agrees && second_agrees) return {};
+  if (first_agrees) return {.replicas = {after(2)}};
+  if (second_agrees) return {.replicas = {after(1)}};
+  if (of.others[0] == of.others[1]) return {.replicas = {replica}};
+  return {.replicas = {replica, after(1), after(2)}};
+}
+
+CorruptionChecks::CorruptionChecks(TrainingStep& step, Mesh& mesh, Context& context, const std::string& comparable)
+    : step_(step), mesh_(mesh), context_(context), witnesses_(std::min(2, mesh.dp().size() - 1)) {
+  const bool same = agree(mesh.world(), [&] { return comparable; }) == comparable;
+  if (first_text(mesh.world(), same ? "" : "differs").empty()) return;
+  log_info("ranks compute with different numerics: train.verify_every compares each with itself alone");
+  witnesses_ = 0;
+}
+
+// Every replica computes as many micro-batches as every other, or none in their place, so that the collectives of its
+// ranks fit together. Measured algorithms are agreed on first, as after a step.
+void CorruptionChecks::compute_again(const ReadShare& read, const StepState& state) {
+  const auto began = std::chrono::steady_clock::now();
+  const int replicas = mesh_.dp().size();
+  std::vector<StepBatches> shares;
+  for (int back = 0; back <= witnesses_; ++back)
+    shares.push_back(read((mesh_.dp().rank() + replicas - back) % replicas));
+  step_.make_room();
+  step_.finish_weight_gather();
+  const auto digest_of = [&](const StepBatches& share) -> std::optional<uint64_t> {
+    if (share.micro.empty()) return std::nullopt;
+    return step_.gradient_digest(share, state);
+  };
+  do {
+    again_ = digest_of(shares[0]);
+    of_others_.clear();
+    for (size_t i = 1; i < shares.size(); ++i) of_others_.push_back(digest_of(shares[i]));
+  } while (settle_algorithms(context_, mesh_.world()));
+  seconds_ = seconds_since(began);
+}
+
+void CorruptionChecks::compare_gradients(std::optional<uint64_t> in_step, int64_t step) {
+  const auto replicas = static_cast<size_t>(mesh_.dp().size()), me = static_cast<size_t>(mesh_.dp().rank());
+  const size_t of_replica = kSent * static_cast<size_t>(2 + witnesses_);
+  std::vector<double> all(replicas * of_replica);
+  if (again_) put(in_step, &all[me * of_replica]);
+  put(again_, &all[me * of_replica + kSent]);
+  for (size_t i = 0; i < of_others_.size(); ++i) {
+    put(of_others_[i], &all[(me + replicas - i - 1) % replicas * of_replica + kSent * (2 + i)]);
+  }
+  mesh_.dp().all_reduce_host(all, ReduceOp::Sum);
+  Suspects found;
+  for (size_t replica = 0; replica < replicas && found.replicas.empty(); ++replica) {
+    const double* its = &all[replica * of_replica];
+    GradientWitnesses of{.in_step = taken(its), .again = taken(its + kSent), .others = {}};
+    for (size_t i = 0; i < static_cast<size_t>(witnesses_); ++i)
+      of.others.push_back(taken(its + kSent * (2 + i)).value_or(0));
+    found = suspects_of(of, static_cast<int>(replica), static_cast<int>(replicas));
+  }
+  // Along another dp axis all may be well: every rank has to know.
+  const bool any = mesh_.world().all_reduce_host(found.replicas.empty() ? 0.0 : 1.0, ReduceOp::Max) > 0;
+  if (!any) return;
+  const std::string me_text = fmt::format("rank {} on {}", mesh_.world().rank(), host_name());
+  const std::vector<std::string> names = gather_texts(mesh_.dp(), me_text);
+  const std::string said = first_text(mesh_.world(), found.replicas.empty() ? "" : suspicion(found, names));
+  throw CorruptionError(fmt::format("step {}: {}; the step is not applied", step, said), kWhatToDo);
+}
+
+uint64_t CorruptionChecks::state_digest() const {
+  uint64_t digest = 0;
+  for (const NamedBuffer& buffer : buffers_) digest = hash_of(context_, buffer.flat.data, digest);
+  return digest;
+}
+
+void CorruptionChecks::keep_state(std::vector<NamedBuffer> buffers) {
+  const auto began = std::chrono::steady_clock::now();
+  buffers_ = std::move(buffers);
+  kept_ = state_digest();
+  seconds_ += 2 * seconds_since(began);  // the same again before the next update
+}
+
+void CorruptionChecks::compare_state(int64_t step) {
+  if (!kept_) return;
+  const bool same = *std::exchange(kept_, std::nullopt) == state_digest();
+  const std::string changed =
+      first_text(mesh_.world(), same ? "" : fmt::format("rank {} on {}", mesh_.world().rank(), host_name()));
+  if (changed.empty()) return;
+  throw CorruptionError(
+      fmt::format("step {}: weights or moments of {} have changed since the update before, and nothing "
+                  "has written them; the step is not applied",
+                  step, changed),
+      kWhatToDo);
+}
+
+}  // namespace weft

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "checkpoint/parameters.h"
+#include "data/batches/batch.h"
+#include "parallel/mesh.h"
+
+namespace weft {
+
+class TrainingStep;
+struct StepState;
+
+// A processor, its memory or a link has given other bits than it should have, and nothing else has noticed (exit 8).
+class CorruptionError : public Error {
+ public:
+  explicit CorruptionError(const std::string& what, std::string hint = {})
+      : Error(ExitCode::Hardware, what, std::move(hint)) {}
+};
+
+// Digests of the gradient of one replica's first micro-batch, as several replicas computed it.
+struct GradientWitnesses {
+  std::optional<uint64_t> in_step;  // by its own replica in the step; absent: not known there
+  std::optional<uint64_t> again;    // by its own replica, apart from the step; absent: it has no micro-batch
+  std::vector<uint64_t> others;     // by the replicas after it, one or two, if there are any
+};
+
+// What the digests say: nobody is suspected if all are equal.
+struct Suspects {
+  std::vector<int> replicas;  // one that computed something else than the others, or two, of which one did
+  bool once = false;          // it computed something else once, and then what all others did
+};
+Suspects suspects_of(const GradientWitnesses& of, int replica, int replicas);
+
+// Finds bits that change without an error: a processor that computes wrongly, memory that forgets
+// (docs/operation.md#memory-and-processors-that-change-bits). It looks at one step in `every`:
+//   gradients       the first micro-batch of each replica is read and computed again, by itself and by the one or two
+//                   replicas after it; all must have the same bits. The step is not applied if they do not.
+//   weights and     their digest after the step is compared with that before the next one's update
+//   moments
+// All ranks make the same calls in the same steps. CorruptionError on every rank, with the suspects.
+class CorruptionChecks {
+ public:
+  // Reads the share of a replica, by its number, of the step that is checked.
+  using ReadShare = std::function<StepBatches(int replica)>;
+
+  // `comparable`: a text that replicas whose bits can be compared share; if one has another, each is compared with
+  // itself alone.
+  CorruptionChecks(TrainingStep& step, Mesh& mesh, Context& context, const std::string& comparable);
+
+  // Before a checked step: computes micro-batches again. `state` is that of the step.
+  void compute_again(const ReadShare& read, const StepState& state);
+  // Before its update: compares. `in_step`: of this rank's first micro-batch; absent if the step does not tell.
+  void compare_gradients(std::optional<uint64_t> in_step, int64_t step);
+  // After its update, and before the next one's.
+  void keep_state(std::vector<NamedBuffer> buffers);
+  void compare_state(int64_t step);
+  void forget_state() { kept_.reset(); }  // weights are loaded
+  // What the last look has cost, its comparison before the next update included.
+  double seconds() const { return seconds_; }
+
+ private:
+  uint64_t state_digest() const;
+
+  TrainingStep& step_;
+  Mesh& mesh_;
+  Context& context_;
+  int witnesses_;  // replicas that compute a micro-batch of another one
+  std::optional<uint64_t> again_;
+  std::vector<std::optional<uint64_t>> of_others_;  // of the replica before, and of the one before that
+  std::vector<NamedBuffer> buffers_;
+  double seconds_ = 0;
+  std::optional<uint64_t> kept_;  // the digest of the state after a checked step
+};
+
+}  // namespace weft
