@@ -56,13 +56,17 @@ def pairs_row(case):
 
 
 def pairs_section(result):
-    """What compare.py --against measured."""
+    """What compare.py --against measured, or numerics.py, which says what its two sides are."""
     machine, versions = result["machine"], result["versions"]
-    old = next((line.split()[-1] for line in versions["old"] if line.startswith("git revision")), "unknown")
     commit = versions["commit"][:12] + (" with changes" if versions["changed"] else "")
+    if sides := result.get("sides"):
+        compared = f"commit {commit}; {sides['new']} (new) against {sides['old']} (old)"
+    else:
+        old = next((line.split()[-1] for line in versions["old"] if line.startswith("git revision")), "unknown")
+        compared = f"commit {commit} (new) against {old} (old)"
     text = (f"**{result['name']}**, {result['date'][:10]}: {machine['processor']}, {machine['processors']} processors, "
-            f"{result['threads']} threads; commit {commit} (new) against {old} (old); {result['repeats']} alternating "
-            f"pairs; load before the start {result['load_before']}\n\n")
+            f"{result['threads']} threads; {compared}; {result['repeats']} alternating pairs; "
+            f"load before the start {result['load_before']}\n\n")
     return text + PAIRS_HEAD + "".join(pairs_row(case) for case in result["pairs"]) + "\n"
 
 

@@ -64,6 +64,10 @@ if command -v python3 >/dev/null; then
   matches raw.json '"dp": 1' 1
   matches replicas.json '"exposed_share": \{"median": ' 1
   lacks replicas.json "$PWD" # results name no folder of this machine
+  expect 0 'same_bits has ' -- python3 -B "$root/bench/cpu/numerics.py" --weft "$weft" --models char --repeats 1 \
+    --out numerics.json --raw raw.json
+  matches numerics.json 'numerics=same_bits' 1
+  lacks numerics.json "$PWD"
   expect 0 "of dd's rate" -- python3 -B "$root/bench/cpu/saves.py" --weft "$weft" --model tiny --every 3 --repeats 2 --out saves.json \
     --raw raw.json
   matches raw.json '"snapshot_ms"' 3
