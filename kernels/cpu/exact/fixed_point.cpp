@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
+#include <cmath>
 
 #include "kernels/cpu/convert.h"
 #include "kernels/cpu/cpu_backend.h"
@@ -49,27 +51,78 @@ void to_fixed_point(const ToFixedPoint& args, int threads) {
   });
 }
 
+// What a run of elements adds to the facts.
+struct RunFacts {
+  int64_t squares_high = 0, squares_low = 0;
+  float greatest = 0;
+  int32_t flags = 0;
+};
+
+// Any sums.
+template <bool kLow, bool kCounted>
+RunFacts from_run(const int64_t* high, const int64_t* low, double scale, float* out, int64_t elements) {
+  int64_t squares_high = 0, squares_low = 0;
+  int32_t greatest = 0, flags = 0;
+#pragma omp simd reduction(+ : squares_high, squares_low) reduction(max : greatest) reduction(| : flags)
+  for (int64_t i = 0; i < elements; ++i) {
+    const auto element = formulas::from_fixed_point<kLow, kCounted>(high[i], kLow ? low[i] : int64_t{0}, scale, out[i]);
+    squares_high += element.squares_high, squares_low += element.squares_low;
+    greatest = std::max(greatest, element.size);
+    flags |= element.flags;
+  }
+  return {squares_high, squares_low, std::bit_cast<float>(greatest), flags};
+}
+
+// Sums below 2^50 units, as nearly all are: the same results, in half the time.
+constexpr int64_t kSmall = int64_t{1} << 50;
+template <bool kLow, bool kCounted>
+RunFacts from_small_run(const int64_t* high, const int64_t* low, double scale, float* out, int64_t elements) {
+  int64_t squares_high = 0, squares_low = 0;
+  float greatest = 0;
+#pragma omp simd reduction(+ : squares_high, squares_low) reduction(max : greatest)
+  for (int64_t i = 0; i < elements; ++i) {
+    double units = std::bit_cast<double>(high[i] + formulas::Rounded::kMiddleBits) - formulas::Rounded::kMiddle;
+    if constexpr (kLow) units += formulas::nearest_double(low[i]) * (1 / formulas::kLowParts);
+    out[i] = static_cast<float>(units * scale);
+    greatest = std::max(greatest, std::abs(out[i]));
+    if constexpr (kCounted) {
+      const double square = units * units * formulas::kSquareUnit;
+      const formulas::Rounded rounded(square);
+      squares_high += rounded.integer();
+      squares_low += formulas::Rounded((square - rounded.value()) * formulas::kSquareLowParts).integer();
+    }
+  }
+  return {squares_high, squares_low, greatest, 0};
+}
+
+bool all_small(const int64_t* high, int64_t elements) {
+  uint64_t any = 0;
+#pragma omp simd reduction(| : any)
+  for (int64_t i = 0; i < elements; ++i) any |= static_cast<uint64_t>(high[i] + kSmall);
+  return any < 2 * static_cast<uint64_t>(kSmall);
+}
+
 template <bool kLow, bool kCounted>
 void from_fixed_point(const FromFixedPoint& args, int threads) {
+  constexpr int64_t kRun = 2048;  // stays in the nearest cache
   const int64_t* const high = args.high.device_data<int64_t>();
   const int64_t* const low = kLow ? args.low.device_data<int64_t>() : nullptr;
   float* const out = args.out.device_data<float>();
   const double scale = formulas::power_of_two(-*args.exponent.device_data<int32_t>());
   const SharedFacts facts(args.facts);
   parallel_for(threads, args.out.elements(), kElementGrain, [=](int64_t begin, int64_t end) {
-    int64_t squares_high = 0, squares_low = 0;
-    int32_t greatest = 0, flags = 0;
-#pragma omp simd reduction(+ : squares_high, squares_low) reduction(max : greatest) reduction(| : flags)
-    for (int64_t i = begin; i < end; ++i) {
-      const auto element =
-          formulas::from_fixed_point<kLow, kCounted>(high[i], kLow ? low[i] : int64_t{0}, scale, out[i]);
-      squares_high += element.squares_high, squares_low += element.squares_low;
-      greatest = std::max(greatest, element.size);
-      flags |= element.flags;
+    RunFacts all;
+    for (int64_t i = begin; i < end; i += kRun) {
+      const int64_t elements = std::min(kRun, end - i);
+      const auto run = all_small(high + i, elements) ? from_small_run<kLow, kCounted> : from_run<kLow, kCounted>;
+      const RunFacts of = run(high + i, kLow ? low + i : nullptr, scale, out + i, elements);
+      all.squares_high += of.squares_high, all.squares_low += of.squares_low;
+      all.greatest = std::max(all.greatest, of.greatest);
+      all.flags |= of.flags;
     }
-    if (kCounted) facts.add(kFactSquaresHigh, squares_high), facts.add(kFactSquaresLow, squares_low);
-    facts.raise(greatest);
-    facts.unite(flags);
+    if (kCounted) facts.add(kFactSquaresHigh, all.squares_high), facts.add(kFactSquaresLow, all.squares_low);
+    facts.raise(std::bit_cast<int32_t>(all.greatest));
+    facts.unite(all.flags);
   });
 }
 
