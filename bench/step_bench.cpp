@@ -38,6 +38,7 @@ class Bench {
         setup_(context, mesh, job, data.vocabularies),
         loader_(make_loader(job, mesh, context, data.plan, data.reader)),
         seed_(job.seed) {
+    check_leaves(job, *data.plan, 0, mesh.dp().size());
     setup_.parameters().initialise(static_cast<uint64_t>(job.seed));
   }
 
