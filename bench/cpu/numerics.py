@@ -16,7 +16,7 @@ import result_file  # noqa: E402
 
 RATE = "median_tokens_per_second"
 # By model: what each rank takes at once, measured steps, and the step.
-CASES = {"gpt2-124m": (1024, 1, ["batch.sequences=RANKS"]), "tiny": (4096, 8, []), "char": (384, 40, [])}
+CASES = {"gpt2-124m": (1024, 1, ["batch.sequences=RANKS"]), "transformer-tiny": (4096, 8, []), "char": (384, 40, [])}
 
 
 class Shape:
@@ -38,7 +38,7 @@ def parse(arguments):
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     result_file.add_options(p, "processor, date, numerics")
     p.add_argument("--weft", default=os.path.join(compare.ROOT, "build", "cpu", "weft"), help="the program (%(default)s)")
-    p.add_argument("--models", default="gpt2-124m,tiny", help=f"of {', '.join(CASES)} (%(default)s)")
+    p.add_argument("--models", default="gpt2-124m,transformer-tiny", help=f"of {', '.join(CASES)} (%(default)s)")
     p.add_argument("--precision", default="fp32", help="(%(default)s)")
     p.add_argument("--threads", type=int, default=2, help="replicas, of one thread each (%(default)s)")
     p.add_argument("--repeats", type=int, default=9, help="pairs of runs (%(default)s)")
