@@ -3,6 +3,7 @@
 #include "base/progress.h"
 #include "job/migration.h"
 #include "launch/commands.h"
+#include "launch/job_options.h"
 #include "parallel/session.h"
 #include "trainer/verification.h"
 
@@ -35,8 +36,7 @@ ExitCode verify(const VerifyArguments& a) {
   const JobConfig job = job_of(a.run);
   Segment segment = a.segment;
   if (a.to > 0) segment.to = a.to;
-  Session session(job.parallel.replica(), among_ranks(job.timeouts), job.device, job.parallel.shared_devices(),
-                  job.cpu_level);
+  Session session = session_of(job, among_ranks(job.timeouts));
   return session.run([&] {
     log_info("{}: trained again on {} x {}; nothing is written there", a.run, counted(session.world_size(), "rank"),
              counted(session.context().threads(), "thread"));
@@ -56,7 +56,7 @@ void add_verify_command(Command& app, Action& action) {
       "A line for each save: its step and digest. Exit code 0: all are the same; 9: the first that is not, with the\n"
       "tensors that differ if its checkpoint is still there. Start it in the directory from which the run was "
       "started,\n"
-      "with as many ranks and threads. The run may train meanwhile.");
+      "with as many ranks and threads; with numerics: same_bits on any number of ranks. The run may train meanwhile.");
   auto a = std::make_shared<VerifyArguments>();
   command.add_option("run", a->run, "The directory of a run").required().type_name("RUN");
   command
