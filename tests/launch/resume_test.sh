@@ -9,19 +9,13 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 begin_in "$scratch"
 
 ln -s "$root/configs/sample" corpus
-cat >job.yaml <<'YAML'
-task: translation
+cat >job.yaml <<YAML
+extends: $root/tests/launch/fixture/translation.yaml
 name: resume
-data: {directory: data, format: tsv, train: {files: [corpus/train.tsv.gz]}, valid: {files: [corpus/valid.tsv.gz]}}
-tokenizer: {kind: bpe, vocabulary: 600, specials: [<s>, </s>], bos: <s>, eos: </s>}
-model: {encoder_layers: 1, layers: 1, width: 32, heads: 2, ffn: 64, max_length: 120, positions: sinusoidal, tying: all,
-        dropout: {embedding: 0.1, residual: 0.1, attention: 0.1}}
-batch: {order: bucketed, tokens: 600, micro_batch_tokens: 250}
-schedule: {kind: cosine, learning_rate: 3e-3, warmup_steps: 5}
-train: {max_steps: 120, clip_norm: 1.0, label_smoothing: 0.1}
-evaluation: {every_steps: 40, max_sequences: 50}
+batch: {micro_batch_tokens: 250}
+train: {max_steps: 120}
+evaluation: {every_steps: 40}
 checkpoint: {every_steps: 10, keep_last: 3}
-log: {every_steps: 1}
 YAML
 "$weft" prepare job.yaml 2>/dev/null
 

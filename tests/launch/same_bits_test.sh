@@ -8,22 +8,16 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 begin_in "$scratch"
 
 ln -s "$root/configs/sample" corpus
-cat >job.yaml <<'YAML'
-task: translation
+cat >job.yaml <<YAML
+extends: $root/tests/launch/fixture/translation.yaml
 name: same
 device: cpu
 numerics: same_bits
 threads: 1
-data: {directory: data, format: tsv, train: {files: [corpus/train.tsv.gz]}, valid: {files: [corpus/valid.tsv.gz]}}
-tokenizer: {kind: bpe, vocabulary: 600, specials: [<s>, </s>], bos: <s>, eos: </s>}
-model: {encoder_layers: 1, layers: 1, width: 32, heads: 2, ffn: 64, max_length: 120, positions: sinusoidal, tying: all,
-        dropout: {embedding: 0.1, residual: 0.1, attention: 0.1}}
-batch: {order: bucketed, tokens: 600, leaf_tokens: 200}
-schedule: {kind: cosine, learning_rate: 3e-3, warmup_steps: 5}
-train: {max_steps: 60, clip_norm: 1.0, label_smoothing: 0.1}
-evaluation: {every_steps: 20, max_sequences: 50}
+batch: {leaf_tokens: 200}
+train: {max_steps: 60}
+evaluation: {every_steps: 20}
 checkpoint: {every_steps: 10, keep_last: 10}
-log: {every_steps: 1}
 YAML
 "$weft" prepare job.yaml 2>log || fail "prepare"
 
@@ -62,6 +56,8 @@ done
 # One rank, or three, can check what the run on two and four ranks has saved.
 expect 0 'every save is the same' -- on_ranks 3 "$weft" verify moved --from 0
 expect 0 'every save is the same' -- "$weft" verify moved --from 20 --to 40
+# The job states the threads: the environment need not.
+expect 0 'every save is the same' -- env -u OMP_NUM_THREADS "$weft" verify moved --from 50
 
 refused 2 'threads: the job states 1, and OMP_NUM_THREADS is 2' 'unset OMP_NUM_THREADS' -- \
   env OMP_NUM_THREADS=2 "$weft" train job.yaml --set run_dir=other
