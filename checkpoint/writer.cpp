@@ -15,19 +15,12 @@
 #include "base/log.h"
 #include "checkpoint/parts/part.h"
 #include "parallel/agree.h"
+#include "parallel/halves.h"
 
 namespace weft {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// A 64-bit value as two doubles, each of which holds one half exactly.
-std::array<double, 2> halves(uint64_t value) {
-  return {static_cast<double>(value >> 32), static_cast<double>(value & 0xffffffffU)};
-}
-uint64_t from_halves(const double* halves) {
-  return (static_cast<uint64_t>(halves[0]) << 32) | static_cast<uint64_t>(halves[1]);
-}
 
 }  // namespace
 

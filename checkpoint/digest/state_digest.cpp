@@ -82,11 +82,10 @@ uint64_t digest_of(const RunState& s) {
   return hash64(text);
 }
 
-// Doubles sum the halves of 64 bits exactly, for up to 2^21 ranks.
 uint64_t sum_of_digests(Communicator& world, uint64_t mine) {
-  std::array<double, 2> halves{static_cast<double>(mine >> 32), static_cast<double>(mine & 0xffffffffU)};
-  world.all_reduce_host(halves, ReduceOp::Sum);
-  return (static_cast<uint64_t>(halves[0]) << 32) + static_cast<uint64_t>(halves[1]);
+  std::array<double, 2> sum = halves(mine);
+  world.all_reduce_host(sum, ReduceOp::Sum);
+  return from_halves(sum.data());
 }
 
 }  // namespace weft

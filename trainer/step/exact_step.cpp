@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/step/exact_step.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <span>
@@ -8,17 +9,13 @@
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/exact/fixed_point.h"
 #include "kernels/transfer.h"
+#include "parallel/halves.h"
 
 namespace weft {
 namespace {
 
-// An integer as two doubles whose sums over ranks stay exact.
-constexpr double kHalf = 4294967296.0;  // 2^32
-void put_halves(int64_t value, double* halves) {
-  halves[0] = static_cast<double>(value >> 32);
-  halves[1] = static_cast<double>(value & 0xffffffff);
-}
-double from_halves(const double* halves) { return halves[0] * kHalf + halves[1]; }
+void put(int64_t value, double* to) { std::ranges::copy(halves(static_cast<uint64_t>(value)), to); }
+double taken(const double* from) { return static_cast<double>(static_cast<int64_t>(from_halves(from))); }
 
 // What every rank adds for a parameter: the halves of two sums of squares.
 constexpr size_t kSums = 4;
@@ -65,8 +62,8 @@ ExactStep::Totals ExactStep::totals(const StepBatches& batches) {
   double* const squares = &sums[2 * static_cast<size_t>(batches.leaves)];
   for (size_t i = 0; i < parameters; ++i) {
     const int64_t* of = &facts[i * kFixedPointFacts];
-    put_halves(of[kFactSquaresHigh], &squares[kSums * i]);
-    put_halves(of[kFactSquaresLow], &squares[kSums * i + 2]);
+    put(of[kFactSquaresHigh], &squares[kSums * i]);
+    put(of[kFactSquaresLow], &squares[kSums * i + 2]);
     maxima[kMaxima * i] = static_cast<double>(of[kFactGreatest]);
     maxima[kMaxima * i + 1] = (of[kFactFlags] & kFactOverflow) != 0 ? 1 : 0;
     maxima[kMaxima * i + 2] = (of[kFactFlags] & kFactNonFinite) != 0 ? 1 : 0;
@@ -75,7 +72,7 @@ ExactStep::Totals ExactStep::totals(const StepBatches& batches) {
   mesh.world().all_reduce_host(maxima, ReduceOp::Max);
 
   for (size_t i = 0; i < parameters; ++i) {
-    const double high = from_halves(&squares[kSums * i]), low = from_halves(&squares[kSums * i + 2]);
+    const double high = taken(&squares[kSums * i]), low = taken(&squares[kSums * i + 2]);
     const double greatest = greatest_of(maxima[kMaxima * i]);
     facts_[i] = {.squares = high + std::ldexp(low, -31),
                  .greatest = greatest,
