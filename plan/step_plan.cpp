@@ -122,8 +122,7 @@ StepPlan plan_step(const JobConfig& job, const MeshLayout& layout, const Planned
   const auto batches = planned_batches(job);
   check_leaves(job, *batches, 0, layout.dp);
   const auto read = [&](const PlannedStep& step) {
-    return read_step(step, AnyTokens(), 0, layout.dp, job.batch.most_tokens_at_once(), padding_of(job, context),
-                     job.batch.cut());
+    return read_share(job, context, step, AnyTokens(), 0, layout.dp);
   };
   const StepBatches mine = read(batches->step(0, batches->largest_step(0)));
   context.ledger().clear();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/trainer.h"
 
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <chrono>
@@ -17,9 +17,9 @@
 #include "job/vocabularies.h"
 #include "parallel/agree.h"
 #include "parallel/parameters/finite_weights.h"
+#include "trainer/run/beginning.h"
 #include "trainer/run/restarts.h"
 #include "trainer/run/rollback.h"
-#include "trainer/run/run_file.h"
 
 namespace weft {
 
@@ -29,11 +29,6 @@ namespace {
 std::function<double()> clock_of(const RunSignals& signals) {
   if (signals.seconds) return signals.seconds;
   return [start = std::chrono::steady_clock::now()] { return seconds_since(start); };
-}
-
-LastSave save_of(const fs::path& checkpoint) {
-  const CheckpointManifest manifest = read_checkpoint_manifest(checkpoint);
-  return {.step = manifest.step, .sequence = manifest.sequence};
 }
 
 }  // namespace
@@ -54,7 +49,7 @@ Trainer::Trainer(Context& context, Mesh& mesh, const JobConfig& job, RunOrigin o
               .provenance = run_provenance(origin_, *data_.train),
               .attachments = tokenizer_attachments(*data_.source_tokenizer, *data_.target_tokenizer)}),
       trace_(job, context, mesh, directory_, reporter_),
-      bits_(setup_.step(), mesh, context, numerics_fingerprint(job, mesh, context).dump()),
+      bits_(setup_.step(), mesh, context, job.train.verify_every, numerics_fingerprint(job, mesh, context).dump()),
       algorithms_file_(job, context, mesh.world()) {
   check_leaves(job, *data_.plan, 0, mesh.dp().size());
   if (data_.valid) validation_ = std::make_unique<Validation>(job, data_, setup_);
@@ -84,7 +79,13 @@ void Trainer::begin(const ResumeChoice& choice) {
   saves_.begun_from(beginning.init_from);
   const bool told = choice.kind == ResumeChoice::Kind::Path && *beginning.checkpoint == choice.path;
   saves_.branched_from(told ? branch_name(choice.path) : beginning.branch_of);
-  if (choice.kind == ResumeChoice::Kind::Path) keep_beginning(choice.path, told);
+  if (choice.kind == ResumeChoice::Kind::Path) {
+    if (!told && mesh_.world().rank() == 0) {
+      log_info("this run has saved more since it began at {}; to begin there again, move those checkpoints away",
+               choice.path.string());
+    }
+    if (const auto step = step_named_by_command(mesh_.world(), directory_, choice.path)) saves_.pin(*step);
+  }
   if (end_.reached(state_)) return;
   algorithms_file_.read();
   directory_.create();
@@ -93,9 +94,9 @@ void Trainer::begin(const ResumeChoice& choice) {
     return std::string();
   });
   if (told) {
-    set_aside_later_than(*beginning.checkpoint);
+    set_aside_later_than(mesh_.world(), directory_, *beginning.checkpoint);
   } else {
-    note_beginning(beginning);
+    note_beginning(mesh_.world(), directory_, beginning);
   }
   if (mesh_.world().rank() == 0) {
     log_info("{}", describe_plan(
@@ -119,51 +120,6 @@ void Trainer::begin_reporting() {
   const auto& provenance = saves_.header().provenance;
   if (mesh_.world().rank() == 0) directory_.write_run_files(job_, state_.run, provenance);
   reporter_.begin(directory_.path(), state_, directory_.attempt(), provenance);
-}
-
-// Retention must not remove the checkpoint that the command names: the same command may come again before a save.
-void Trainer::keep_beginning(const fs::path& named, bool told) {
-  if (!told && mesh_.world().rank() == 0) {
-    log_info("this run has saved more since it began at {}; to begin there again, move those checkpoints away",
-             named.string());
-  }
-  const std::string step = agree(mesh_.world(), [&] {
-    if (!lies_in(named, directory_.checkpoints()) || !has_manifest(named)) return std::string();
-    try {
-      return std::to_string(read_checkpoint_manifest(named).step);
-    } catch (const DataError& error) {  // this start does not need it
-      log_warning("{}", error.what());
-      return std::string();
-    }
-  });
-  if (!step.empty()) saves_.pin(std::stoll(step));
-}
-
-void Trainer::set_aside_later_than(const fs::path& checkpoint) const {
-  agree(mesh_.world(), [&] {
-    const fs::path& all = directory_.checkpoints();
-    note_last_save(directory_.path(), lies_in(checkpoint, all) ? std::optional(save_of(checkpoint)) : std::nullopt);
-    const std::vector<fs::path> moved = set_aside_later(all, checkpoint, directory_.attempt());
-    std::vector<std::string> names;
-    for (const fs::path& path : moved) names.push_back(path.filename());
-    if (!names.empty()) {
-      log_info("checkpoints that were saved after {} are set aside: {}", checkpoint.string(), fmt::join(names, ", "));
-    }
-    return std::string();
-  });
-}
-
-// run.json names what the next start must find: neither damaged checkpoints, nor those of a run that begins from
-// scratch.
-void Trainer::note_beginning(const Beginning& beginning) const {
-  if (beginning.checkpoint && beginning.passed_over.empty()) return;
-  agree(mesh_.world(), [&] {
-    const auto moved = set_aside_damaged(directory_.checkpoints(), beginning.passed_over, directory_.attempt());
-    note_last_save(directory_.path(),
-                   beginning.checkpoint ? std::optional(save_of(*beginning.checkpoint)) : std::nullopt);
-    for (const fs::path& path : moved) log_info("the damaged checkpoint is now {}", path.string());
-    return std::string();
-  });
 }
 
 TrainResult Trainer::run(const ResumeChoice& resume, const StepObserver& after_step) {
@@ -310,16 +266,17 @@ void Trainer::train_step(const StepBatches& batches, const StepBatches* next, do
   StepState step;
   step.learning_rate = learning_rate(job_.schedule, state_.step, end_.max_steps);
   step.dropout_key = dropout_key(job_.seed, state_.step);
-  const StepReport report = setup_.step().run(batches, step, state_.updates, data_seconds,
-                                              {.stop_asked = stop_asked(),
-                                               .save = saves_.states(),
-                                               .save_due = saves_.due_by_clock(),
-                                               .limits = spike_limits(job_.train.spikes, state_),
-                                               .before_update = checked(step)},
-                                              next);
-  if (checks_bits(state_.step + 1)) {
-    bits_.keep_state(setup_.checkpoint_buffers());
-    reporter_.checked(state_.step + 1, bits_.seconds());
+  const int64_t number = state_.step + 1;
+  const StepReport report = setup_.step().run(
+      batches, step, state_.updates, data_seconds,
+      {.stop_asked = stop_asked(),
+       .save = saves_.states(),
+       .save_due = saves_.due_by_clock(),
+       .limits = spike_limits(job_.train.spikes, state_),
+       .before_update = bits_.before(number, [this](int replica) { return read_again(replica); }, step)},
+      next);
+  if (const auto took = bits_.after(number, [this] { return setup_.checkpoint_buffers(); })) {
+    reporter_.checked(number, *took);
   }
   const double seconds = seconds_since(began) + data_seconds;
   time_limit_.stepped(seconds);
@@ -331,28 +288,10 @@ void Trainer::train_step(const StepBatches& batches, const StepBatches* next, do
   reporter_.stepped(state_, report, step.learning_rate, seconds, end_.reached(state_) || stop_);
 }
 
-bool Trainer::checks_bits(int64_t step) const {
-  return job_.train.verify_every > 0 && step % job_.train.verify_every == 0;
-}
-
 // The tokens are read again, so that those in memory count too.
-std::function<void(std::optional<uint64_t>)> Trainer::checked(const StepState& step) {
-  const int64_t number = state_.step + 1;
-  const bool looks = checks_bits(number), looked = checks_bits(number - 1);
-  if (looks) {
-    const PlannedStep planned = data_.plan->step(state_.position.epoch, state_.position.step);
-    bits_.compute_again(
-        [&](int replica) {
-          return read_step(planned, *data_.reader, replica, mesh_.dp().size(), job_.batch.most_tokens_at_once(),
-                           padding_of(job_, setup_.context()), job_.batch.cut());
-        },
-        step);
-  }
-  if (!looks && !looked) return {};
-  return [=, this](std::optional<uint64_t> digest) {
-    if (looked) bits_.compare_state(number);
-    if (looks) bits_.compare_gradients(digest, number);
-  };
+StepBatches Trainer::read_again(int replica) const {
+  const PlannedStep step = data_.plan->step(state_.position.epoch, state_.position.step);
+  return read_share(job_, setup_.context(), step, *data_.reader, replica, mesh_.dp().size());
 }
 
 void Trainer::count_step(const StepBatches& batches, const StepOutcome& outcome) {
@@ -423,7 +362,7 @@ void Trainer::roll_back() {
   state_.position = diverged.position;
   state_.skips = diverged.skips;
   state_.rollbacks = diverged.rollbacks + 1;
-  set_aside_later_than(path);
+  set_aside_later_than(mesh_.world(), directory_, path);
   saves_.resumed_from(path, beginning.digest);
   saves_.begin();
   mesh_.heartbeat().set_step(state_.step);

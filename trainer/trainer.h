@@ -74,9 +74,6 @@ class Trainer {
   void begin(const ResumeChoice& choice);
   void begin_reporting();
   void take_state(const Beginning& beginning);
-  void keep_beginning(const fs::path& named, bool told);
-  void note_beginning(const Beginning& beginning) const;
-  void set_aside_later_than(const fs::path& checkpoint) const;
   TrainResult result() const;
   void train_if_not_done(const StepObserver& after_step);
   void tell_failure(const std::exception& error);
@@ -89,9 +86,7 @@ class Trainer {
   void do_what_is_due();
   // `next`: the step after `batches`; null if it has not been read yet.
   void train_step(const StepBatches& batches, const StepBatches* next, double data_seconds);
-  // Whether train_step() looks for changed bits in this step, and the step's request to be told before its update.
-  bool checks_bits(int64_t step) const;
-  std::function<void(std::optional<uint64_t>)> checked(const StepState& step);
+  StepBatches read_again(int replica) const;  // a replica's share of the step that comes next
   void count_step(const StepBatches& batches, const StepOutcome& outcome);
   bool stop_asked() const;
   // Returns whether any rank is asked to stop, and records the answer. Collective.

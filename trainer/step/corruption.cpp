@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "parallel/agree.h"
+#include "parallel/halves.h"
 #include "parallel/parameters/tensor_hash.h"
 #include "trainer/step/agreed_algorithms.h"
 #include "trainer/step/training_step.h"
@@ -21,15 +22,15 @@ constexpr const char* kWhatToDo =
     "the "
     "same command to resume (docs/operation.md)";
 
-// What a replica sends of one digest: whether there is one, and its halves, which sums of doubles keep exactly.
+// What a replica sends of one digest: whether there is one, and its halves.
 constexpr size_t kSent = 3;
-void put(const std::optional<uint64_t>& digest, double* to) {
+void put_digest(const std::optional<uint64_t>& digest, double* to) {
   if (!digest) return;
-  to[0] = 1, to[1] = static_cast<double>(*digest >> 32), to[2] = static_cast<double>(*digest & 0xffffffffU);
+  to[0] = 1;
+  std::ranges::copy(halves(*digest), to + 1);
 }
-std::optional<uint64_t> taken(const double* from) {
-  if (from[0] == 0) return std::nullopt;
-  return (static_cast<uint64_t>(from[1]) << 32) | static_cast<uint64_t>(from[2]);
+std::optional<uint64_t> digest_from(const double* from) {
+  return from[0] == 0 ? std::nullopt : std::optional(from_halves(from + 1));
 }
 
 std::string suspicion(const Suspects& suspects, const std::vector<std::string>& names) {
@@ -60,12 +61,45 @@ Suspects suspects_of(const GradientWitnesses& of, int replica, int replicas) {
   return {.replicas = {replica, after(1), after(2)}};
 }
 
-CorruptionChecks::CorruptionChecks(TrainingStep& step, Mesh& mesh, Context& context, const std::string& comparable)
-    : step_(step), mesh_(mesh), context_(context), witnesses_(std::min(2, mesh.dp().size() - 1)) {
-  const bool same = agree(mesh.world(), [&] { return comparable; }) == comparable;
-  if (first_text(mesh.world(), same ? "" : "differs").empty()) return;
-  log_info("ranks compute with different numerics: train.verify_every compares each with itself alone");
-  witnesses_ = 0;
+CorruptionChecks::CorruptionChecks(TrainingStep& step, Mesh& mesh, Context& context, int64_t every,
+                                   const std::string& numerics)
+    : step_(step), mesh_(mesh), context_(context), every_(every) {
+  const int others = std::min(2, mesh.dp().size() - 1);
+  if (every == 0 || others == 0) return;
+  const bool same = agree(mesh.world(), [&] { return numerics; }) == numerics;
+  if (first_text(mesh.world(), same ? "" : "differs").empty()) {
+    witnesses_ = others;
+  } else {
+    log_info("ranks compute with different numerics: train.verify_every compares each with itself alone");
+  }
+}
+
+std::function<void(std::optional<uint64_t>)> CorruptionChecks::before(int64_t step, const ReadShare& read,
+                                                                      const StepState& state) {
+  seconds_ = 0;
+  const bool gradients = looks_at(step) && compares_gradients(), weights = kept_.has_value();
+  if (gradients) compute_again(read, state);
+  if (!gradients && !weights) return {};
+  return [=, this](std::optional<uint64_t> in_step) {
+    if (weights) compare_state(step);
+    if (gradients) compare_gradients(in_step, step);
+  };
+}
+
+std::optional<double> CorruptionChecks::after(int64_t step,
+                                              const std::function<std::vector<NamedBuffer>()>& buffers) {
+  if (!looks_at(step)) return std::nullopt;
+  const auto began = std::chrono::steady_clock::now();
+  buffers_ = buffers();
+  kept_ = state_digest();
+  return seconds_ + 2 * seconds_since(began);  // the same again before the next update
+}
+
+// A replica that is alone, of a step that does not tell its digest, has nothing to compare a gradient with.
+bool CorruptionChecks::compares_gradients() const { return witnesses_ > 0 || step_.exact(); }
+
+std::string CorruptionChecks::my_name() const {
+  return fmt::format("rank {} on {}", mesh_.world().rank(), host_name());
 }
 
 // Every replica computes as many micro-batches as every other, or none in their place, so that the collectives of its
@@ -94,25 +128,24 @@ void CorruptionChecks::compare_gradients(std::optional<uint64_t> in_step, int64_
   const auto replicas = static_cast<size_t>(mesh_.dp().size()), me = static_cast<size_t>(mesh_.dp().rank());
   const size_t of_replica = kSent * static_cast<size_t>(2 + witnesses_);
   std::vector<double> all(replicas * of_replica);
-  if (again_) put(in_step, &all[me * of_replica]);
-  put(again_, &all[me * of_replica + kSent]);
+  if (again_) put_digest(in_step, &all[me * of_replica]);
+  put_digest(again_, &all[me * of_replica + kSent]);
   for (size_t i = 0; i < of_others_.size(); ++i) {
-    put(of_others_[i], &all[(me + replicas - i - 1) % replicas * of_replica + kSent * (2 + i)]);
+    put_digest(of_others_[i], &all[(me + replicas - i - 1) % replicas * of_replica + kSent * (2 + i)]);
   }
   mesh_.dp().all_reduce_host(all, ReduceOp::Sum);
   Suspects found;
   for (size_t replica = 0; replica < replicas && found.replicas.empty(); ++replica) {
     const double* its = &all[replica * of_replica];
-    GradientWitnesses of{.in_step = taken(its), .again = taken(its + kSent), .others = {}};
+    GradientWitnesses of{.in_step = digest_from(its), .again = digest_from(its + kSent), .others = {}};
     for (size_t i = 0; i < static_cast<size_t>(witnesses_); ++i)
-      of.others.push_back(taken(its + kSent * (2 + i)).value_or(0));
+      of.others.push_back(digest_from(its + kSent * (2 + i)).value_or(0));
     found = suspects_of(of, static_cast<int>(replica), static_cast<int>(replicas));
   }
   // Along another dp axis all may be well: every rank has to know.
   const bool any = mesh_.world().all_reduce_host(found.replicas.empty() ? 0.0 : 1.0, ReduceOp::Max) > 0;
   if (!any) return;
-  const std::string me_text = fmt::format("rank {} on {}", mesh_.world().rank(), host_name());
-  const std::vector<std::string> names = gather_texts(mesh_.dp(), me_text);
+  const std::vector<std::string> names = gather_texts(mesh_.dp(), my_name());
   const std::string said = first_text(mesh_.world(), found.replicas.empty() ? "" : suspicion(found, names));
   throw CorruptionError(fmt::format("step {}: {}; the step is not applied", step, said), kWhatToDo);
 }
@@ -123,18 +156,9 @@ uint64_t CorruptionChecks::state_digest() const {
   return digest;
 }
 
-void CorruptionChecks::keep_state(std::vector<NamedBuffer> buffers) {
-  const auto began = std::chrono::steady_clock::now();
-  buffers_ = std::move(buffers);
-  kept_ = state_digest();
-  seconds_ += 2 * seconds_since(began);  // the same again before the next update
-}
-
 void CorruptionChecks::compare_state(int64_t step) {
-  if (!kept_) return;
-  const bool same = *std::exchange(kept_, std::nullopt) == state_digest();
-  const std::string changed =
-      first_text(mesh_.world(), same ? "" : fmt::format("rank {} on {}", mesh_.world().rank(), host_name()));
+  const bool same = std::exchange(kept_, std::nullopt) == state_digest();
+  const std::string changed = first_text(mesh_.world(), same ? "" : my_name());
   if (changed.empty()) return;
   throw CorruptionError(
       fmt::format("step {}: weights or moments of {} have changed since the update before, and nothing "

@@ -40,7 +40,7 @@ struct Suspects {
 Suspects suspects_of(const GradientWitnesses& of, int replica, int replicas);
 
 // Finds bits that change without an error: a processor that computes wrongly, memory that forgets
-// (docs/operation.md#memory-and-processors-that-change-bits). It looks at one step in `every`:
+// (docs/operation.md#memory-and-processors-that-change-bits). It looks at one step in `every` (train.verify_every):
 //   gradients       the first micro-batch of each replica is read and computed again, by itself and by the one or two
 //                   replicas after it; all must have the same bits. The step is not applied if they do not.
 //   weights and     their digest after the step is compared with that before the next one's update
@@ -51,28 +51,33 @@ class CorruptionChecks {
   // Reads the share of a replica, by its number, of the step that is checked.
   using ReadShare = std::function<StepBatches(int replica)>;
 
-  // `comparable`: a text that replicas whose bits can be compared share; if one has another, each is compared with
-  // itself alone.
-  CorruptionChecks(TrainingStep& step, Mesh& mesh, Context& context, const std::string& comparable);
+  // `every`: 0 for never. `numerics`: a text that replicas whose bits can be compared share; if one has another, each
+  // is compared with itself alone.
+  CorruptionChecks(TrainingStep& step, Mesh& mesh, Context& context, int64_t every, const std::string& numerics);
 
-  // Before a checked step: computes micro-batches again. `state` is that of the step.
-  void compute_again(const ReadShare& read, const StepState& state);
-  // Before its update: compares. `in_step`: of this rank's first micro-batch; absent if the step does not tell.
-  void compare_gradients(std::optional<uint64_t> in_step, int64_t step);
-  // After its update, and before the next one's.
-  void keep_state(std::vector<NamedBuffer> buffers);
-  void compare_state(int64_t step);
+  // Before a step: computes micro-batches again if it is looked at. `state` is that of the step. Returns what the step
+  // is to call before its update (StepRequests::before_update); empty if nothing is compared in it.
+  std::function<void(std::optional<uint64_t> in_step)> before(int64_t step, const ReadShare& read,
+                                                              const StepState& state);
+  // After its update: the seconds that the look at it has cost, its comparison before the next update included.
+  // `buffers` returns weights and moments.
+  std::optional<double> after(int64_t step, const std::function<std::vector<NamedBuffer>()>& buffers);
   void forget_state() { kept_.reset(); }  // weights are loaded
-  // What the last look has cost, its comparison before the next update included.
-  double seconds() const { return seconds_; }
 
  private:
+  bool looks_at(int64_t step) const { return every_ > 0 && step % every_ == 0; }
+  bool compares_gradients() const;
+  void compute_again(const ReadShare& read, const StepState& state);
+  void compare_gradients(std::optional<uint64_t> in_step, int64_t step);
+  void compare_state(int64_t step);
   uint64_t state_digest() const;
+  std::string my_name() const;
 
   TrainingStep& step_;
   Mesh& mesh_;
   Context& context_;
-  int witnesses_;  // replicas that compute a micro-batch of another one
+  int64_t every_;
+  int witnesses_ = 0;  // replicas that compute a micro-batch of another one
   std::optional<uint64_t> again_;
   std::vector<std::optional<uint64_t>> of_others_;  // of the replica before, and of the one before that
   std::vector<NamedBuffer> buffers_;

@@ -89,6 +89,12 @@ Padding padding_of(const JobConfig& job, const Context& context) {
   return graphs && job.data.is_pairs() ? Padding::Buckets : Padding::None;
 }
 
+StepBatches read_share(const JobConfig& job, const Context& context, const PlannedStep& step,
+                       const SequenceReader& reader, int replica, int replicas) {
+  return read_step(step, reader, replica, replicas, job.batch.most_tokens_at_once(), padding_of(job, context),
+                   job.batch.cut());
+}
+
 void check_leaves(const JobConfig& job, const BatchPlan& plan, int64_t epoch, int replicas) {
   if (job.batch.cut() != StepCut::Leaves) return;
   const auto leaves = std::ssize(cut_leaves(plan.step(epoch, plan.largest_step(epoch)), job.batch.leaf_tokens));
@@ -99,9 +105,11 @@ void check_leaves(const JobConfig& job, const BatchPlan& plan, int64_t epoch, in
                                   counted(replicas, "replica")),
                       "lower batch.leaf_tokens, enlarge the step, or start fewer ranks");
   }
-  if (leaves > ExactStep::kMostLeaves) {
+  // Sums over the ranks of a replica have as many terms more.
+  const int64_t most = ExactStep::kMostLeaves / job.parallel.tp;
+  if (leaves > most) {
     throw ConfigError(fmt::format("batch.leaf_tokens: the largest step has {} leaves of {} tokens; it may have {}",
-                                  leaves, job.batch.leaf_tokens, ExactStep::kMostLeaves),
+                                  leaves, job.batch.leaf_tokens, most),
                       "raise batch.leaf_tokens");
   }
 }
@@ -136,9 +144,8 @@ void probe_largest_step(TrainingSetup& setup, const TrainingData& data, const Jo
                     job.batch.cut() == StepCut::Leaves ? "leaf_tokens" : "micro_batch_tokens"));
   };
   try {
-    setup.step().probe_largest_step(read_step(largest, *data.reader, mesh.dp().rank(), mesh.dp().size(),
-                                              job.batch.most_tokens_at_once(), padding_of(job, setup.context()),
-                                              job.batch.cut()));
+    setup.step().probe_largest_step(
+        read_share(job, setup.context(), largest, *data.reader, mesh.dp().rank(), mesh.dp().size()));
   } catch (const MemoryError&) {
     throw does_not_fit();
   } catch (const std::bad_alloc&) {

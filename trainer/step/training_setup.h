@@ -56,6 +56,10 @@ class TrainingSetup {
 // job has them off, so that their bits are the same.
 Padding padding_of(const JobConfig& job, const Context& context);
 
+// The micro-batches of a replica, by its number, for a step of the job: cut and padded as make_loader() does.
+StepBatches read_share(const JobConfig& job, const Context& context, const PlannedStep& step,
+                       const SequenceReader& reader, int replica, int replicas);
+
 // ConfigError if there are more replicas than leaves in the largest step of an epoch, or more leaves than a step may
 // have (ExactStep::kMostLeaves). Nothing to check with ordinary numerics.
 void check_leaves(const JobConfig& job, const BatchPlan& plan, int64_t epoch, int replicas);

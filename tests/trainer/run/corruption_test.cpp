@@ -147,7 +147,7 @@ TEST(CorruptionChecks, AFlippedTokenNamesItsRank) {
       model->parameters().initialise(4);
       Optimizer optimizer(context, model->parameters(), {});
       TrainingStep step(*model, optimizer, {});
-      CorruptionChecks checks(step, mesh, context, "all alike");
+      CorruptionChecks checks(step, mesh, context, 17, "all alike");
       const auto planned = make_window_plan({.sequences = 6, .context_length = 8}, 200, 1)->step(0, 0);
       const PatternReader reader(50, false);
       const auto read = [&](int replica) {
@@ -157,9 +157,7 @@ TEST(CorruptionChecks, AFlippedTokenNamesItsRank) {
       if (rank == 2) mine.micro[0].input.tokens[3] ^= 1;
       const StepState state{.learning_rate = 1e-2};
       int64_t updates = 0;
-      checks.compute_again(read, state);
-      step.run(mine, state, updates, 0,
-               {.before_update = [&](std::optional<uint64_t> digest) { checks.compare_gradients(digest, 17); }});
+      step.run(mine, state, updates, 0, {.before_update = checks.before(17, read, state)});
     });
   });
   EXPECT_THAT(said, AllOf(HasSubstr("step 17: rank 2 on "), HasSubstr("than the same ranks before or after")));
