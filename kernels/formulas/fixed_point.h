@@ -14,12 +14,13 @@ namespace weft::formulas {
 
 // In units: elements below the end count, and so many low parts are a unit.
 constexpr double kFixedPointEnd = 0x1p51, kLowParts = 0x1p52;
-constexpr double kSquareUnit = 0x1p-71, kSquareLowParts = 0x1p31;
 
 // 2^exponent, for exponents of normal numbers.
-WEFT_HOST_DEVICE inline double power_of_two(int32_t exponent) {
+WEFT_HOST_DEVICE constexpr double power_of_two(int32_t exponent) {
   return std::bit_cast<double>(int64_t{exponent + 1023} << 52);
 }
+
+constexpr double kSquareUnit = power_of_two(-kSquareUnitBits), kSquareLowParts = 0x1p31;
 
 // f64 from 2^52 to 2^53 are the integers there: to add the middle of them rounds a number of at most 2^51 to an
 // integer, halves to even, which their difference in bits is.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "data/batches/batch.h"
+#include "kernels/ops/exact/fixed_point.h"
 #include "model/transformer.h"
 #include "parallel/parameters/exact_sums.h"
 #include "trainer/step/exponents.h"
@@ -15,7 +16,7 @@ namespace weft {
 class ExactStep {
  public:
   // The most leaves of a step: sums of so many integers cannot overflow.
-  static constexpr int64_t kMostLeaves = 4096;
+  static constexpr int64_t kMostLeaves = kMostFixedPointTerms;
 
   ExactStep(Transformer& model, ExactSums& sums);
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/ops/exact/fixed_point.h"
+
 namespace weft {
 namespace {
 
@@ -11,10 +13,9 @@ constexpr int kGreatestBits = 44;  // of the greatest element's integer
 constexpr int kLowered = 30;       // by an overflow
 constexpr int kTooSmall = 24;      // fewer bits than fp32 has: the element that matters most has lost some
 constexpr int32_t kFirst = 40;     // while nothing is known: the greatest element may be 2^11
-constexpr int32_t kLeast = -200, kMost = 250;
 
 int32_t exponent_for(double greatest) {
-  return std::clamp<int32_t>(kGreatestBits - 1 - std::ilogb(greatest), kLeast, kMost);
+  return std::clamp<int32_t>(kGreatestBits - 1 - std::ilogb(greatest), kLeastExponent, kMostExponent);
 }
 
 }  // namespace
@@ -23,7 +24,7 @@ void Exponents::restore(const std::vector<int32_t>& known) {
   std::ranges::fill(known_, kUnknown);
   if (known.size() != known_.size()) return;
   for (size_t i = 0; i < known.size(); ++i) {
-    if (known[i] >= kLeast && known[i] <= kMost) known_[i] = known[i];
+    if (known[i] >= kLeastExponent && known[i] <= kMostExponent) known_[i] = known[i];
   }
 }
 
@@ -36,8 +37,8 @@ bool Exponents::must_repeat(std::span<const GradientFacts> facts) {
   if (std::ranges::any_of(facts, &GradientFacts::not_finite)) return false;  // the step is skipped
   bool repeat = false;
   for (size_t i = 0; i < facts.size(); ++i) {
-    if (facts[i].overflow && now_[i] > kLeast) {
-      now_[i] = std::max(now_[i] - kLowered, kLeast);
+    if (facts[i].overflow && now_[i] > kLeastExponent) {
+      now_[i] = std::max(now_[i] - kLowered, kLeastExponent);
       from_[i] = From::Overflow;
       repeat = true;
       continue;
@@ -67,7 +68,7 @@ double squared_norm(std::span<const GradientFacts> facts, std::span<const int32_
   double sum = 0;
   for (size_t i = 0; i < facts.size(); ++i) {
     if (facts[i].not_finite) return std::numeric_limits<double>::quiet_NaN();
-    sum += std::ldexp(facts[i].squares, 71 - 2 * exponents[i]);
+    sum += std::ldexp(facts[i].squares, kSquareUnitBits - 2 * exponents[i]);
   }
   return sum;
 }

@@ -9,7 +9,7 @@ namespace weft {
 
 // The facts of a parameter's gradient in one step, of all its elements (kernels/ops/exact/fixed_point.h).
 struct GradientFacts {
-  double squares = 0;   // in units of 2^(71 - 2 exponent)
+  double squares = 0;   // in units of 2^(kSquareUnitBits - 2 exponent)
   double greatest = 0;  // The sum of the greatest magnitude has this one.
   bool overflow = false, not_finite = false;
 };

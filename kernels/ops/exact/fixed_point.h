@@ -15,9 +15,13 @@ namespace weft {
 
 // What is known of a parameter, i64[kFixedPointFacts]. Operations add to what is there (kFactGreatest is a maximum,
 // kFactFlags a union), so that a parameter may come in pieces, on any threads and devices; the caller begins with
-// zeros. The sum of squares, in units, is 2^71 (squares high + 2^-31 squares low).
+// zeros. The sum of squares, in units, is 2^kSquareUnitBits (squares high + 2^-31 squares low).
 enum FixedPointFact : uint8_t { kFactSquaresHigh, kFactSquaresLow, kFactGreatest, kFactFlags, kFixedPointFacts };
+constexpr int kSquareUnitBits = 71;
 constexpr int64_t kFactOverflow = 1, kFactNonFinite = 2;  // bits of kFactFlags
+
+// The exponents that operations take.
+constexpr int32_t kLeastExponent = -200, kMostExponent = 250;
 
 // The most terms that a sum may have: calls with Accumulate::Add and terms of add_integers together.
 constexpr int64_t kMostFixedPointTerms = 4096;
@@ -27,7 +31,7 @@ constexpr int64_t kMostFixedPointTerms = 4096;
 // sets kFactNonFinite.
 struct ToFixedPoint {
   Tensor x;         // f32[n]
-  Tensor exponent;  // i32[1], in [-200, 250]; read when the operation runs
+  Tensor exponent;  // i32[1], from kLeastExponent to kMostExponent; read when the operation runs
   Tensor high;      // i64[n]
   Tensor low;       // i64[n]; may be absent: then high is rounded, halves to even
   Tensor facts;     // of which it changes the flags alone
@@ -40,7 +44,7 @@ void to_fixed_point(Context& context, const ToFixedPoint& args);
 // kFactOverflow, and its square is left out.
 struct FromFixedPoint {
   Tensor high, low;  // i64[n]; low may be absent
-  Tensor exponent;   // i32[1], in [-200, 250]
+  Tensor exponent;   // i32[1], as above
   Tensor out;        // f32[n]
   Tensor facts;
   bool counted = true;

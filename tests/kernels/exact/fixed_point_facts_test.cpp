@@ -33,7 +33,7 @@ TEST(FixedPointFacts, HaveTheSquaresOfF64AndTheGreatestOfAllElements) {
     back(context, made);
     const double units =
         static_cast<double>(made.fact(kFactSquaresHigh)) + static_cast<double>(made.fact(kFactSquaresLow)) * 0x1p-31;
-    EXPECT_NEAR(std::ldexp(units, 71 - 2 * kExponent), expected, 0x1p-21 * expected);
+    EXPECT_NEAR(std::ldexp(units, kSquareUnitBits - 2 * kExponent), expected, 0x1p-21 * expected);
     EXPECT_EQ(made.fact(kFactGreatest), std::bit_cast<int32_t>(greatest));
     const int64_t before = made.fact(kFactSquaresLow);
     back(context, made);
