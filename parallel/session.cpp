@@ -32,6 +32,15 @@ std::optional<int> stated_threads() {
   return stated > 0 ? std::optional<int>(stated) : std::nullopt;
 }
 
+int agreed_threads(std::optional<int64_t> stated, const LocalRanks& local) {
+  const std::optional<int> environment = stated_threads();
+  if (!stated) return threads_for_rank(local);
+  if (!environment || *environment == *stated) return static_cast<int>(*stated);
+  throw ConfigError(
+      fmt::format("threads: the job states {}, and OMP_NUM_THREADS is {} on {}", *stated, *environment, host_name()),
+      fmt::format("unset OMP_NUM_THREADS, or set it to {}", *stated));
+}
+
 LocalRanks this_rank_alone() { return {.masks = {allowed_processors()}, .quotas = {processor_quota()}}; }
 
 template <class Block>
@@ -140,19 +149,6 @@ int threads_for_rank(const LocalRanks& local) {
 }
 
 int threads_alone() { return threads_for_rank(this_rank_alone()); }
-
-namespace {
-
-int agreed_threads(std::optional<int64_t> stated, const LocalRanks& local) {
-  const std::optional<int> environment = stated_threads();
-  if (!stated) return threads_for_rank(local);
-  if (!environment || *environment == *stated) return static_cast<int>(*stated);
-  throw ConfigError(
-      fmt::format("threads: the job states {}, and OMP_NUM_THREADS is {} on {}", *stated, *environment, host_name()),
-      fmt::format("unset OMP_NUM_THREADS, or set it to {}", *stated));
-}
-
-}  // namespace
 
 Session::Session(const MeshLayout& replica, const std::optional<PhaseBudgets>& budgets, DeviceChoice device,
                  SharedDevices shared, std::optional<CpuLevel> level, std::optional<int64_t> threads)

@@ -41,14 +41,12 @@ def measure(name, precision, options, scratch):
     if not launcher:
         raise SystemExit(f"{name} does not run by {options.layout} here: leave it out of --cases")
     compare.say(f"{name}, {precision}: {case.note}")
-    rates = {"new": [], "old": []}
-    for pair in range(options.repeats):
-        for which in ("new", "old") if pair % 2 == 0 else ("old", "new"):  # a drift of the machine affects both alike
-            weft, its_case = programs[which]
-            run = compare.run_weft(its_case, precision, launcher, options, scratch, weft)
-            rates[which].append(run[case.weft_rate])
-        compare.say(f"  pair {pair + 1} of {options.repeats}: new {rates['new'][-1]:.0f}, old {rates['old'][-1]:.0f} "
-                    f"tokens/s, ratio {rates['new'][-1] / rates['old'][-1]:.3f}")
+
+    def rate_of(which):
+        weft, its_case = programs[which]
+        return compare.run_weft(its_case, precision, launcher, options, scratch, weft)[case.weft_rate]
+
+    rates = compare.alternating(options.repeats, rate_of, {"new": "new", "old": "old"})
     folders = {scratch: "SCRATCH", options.data: "DATA"}
     commands = {which: compare.shown([*launcher, *its_case.weft], folders) for which, (_, its_case) in programs.items()}
     if options.against_jobs:

@@ -194,6 +194,19 @@ def try_weft(case, precision, options, scratch):
     return found[best], rates
 
 
+def alternating(repeats, rate_of, names):
+    """The rates of pairs of runs, {"new": [...], "old": [...]}, in turn first and second, so that a drift of the machine
+    affects both alike. rate_of() runs one of the two; `names` are what lines of progress call them."""
+    rates = {"new": [], "old": []}
+    for pair in range(repeats):
+        for which in ("new", "old") if pair % 2 == 0 else ("old", "new"):
+            rates[which].append(rate_of(which))
+        new, old = rates["new"][-1], rates["old"][-1]
+        say(f"  pair {pair + 1} of {repeats}: {names['new']} {new:.0f}, {names['old']} {old:.0f} tokens/s, "
+            f"ratio {new / old:.3f}")
+    return rates
+
+
 def shown(arguments, folders):
     """A command as others would type it: no folder of this machine in it, but the names they have in {folder: name}."""
     text = " ".join(arguments)

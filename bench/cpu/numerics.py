@@ -51,13 +51,13 @@ def parse(arguments):
 
 
 def measure(model, options, scratch):
-    launcher, rates = compare.one_thread_ranks(options.threads), {"new": [], "old": []}
+    launcher = compare.one_thread_ranks(options.threads)
     shapes = {"new": Shape(model, options.threads, True), "old": Shape(model, options.threads, False)}
-    for pair in range(options.repeats):
-        for which in ("new", "old") if pair % 2 == 0 else ("old", "new"):  # a drift of the machine affects both alike
-            rates[which].append(compare.run_weft(shapes[which], options.precision, launcher, options, scratch)[RATE])
-        compare.say(f"  pair {pair + 1} of {options.repeats}: same_bits {rates['new'][-1]:.0f}, ordinary "
-                    f"{rates['old'][-1]:.0f} tokens/s, ratio {rates['new'][-1] / rates['old'][-1]:.3f}")
+
+    def rate_of(which):
+        return compare.run_weft(shapes[which], options.precision, launcher, options, scratch)[RATE]
+
+    rates = compare.alternating(options.repeats, rate_of, {"new": "same_bits", "old": "ordinary"})
     commands = {which: compare.shown([*launcher, *shape.weft], {scratch: "SCRATCH"}) for which, shape in shapes.items()}
     return figures.compare_pairs({"case": f"{model}, dp {options.threads}", "precision": options.precision,
                                   "note": f"{options.threads} replicas of one thread", "commands": commands, **rates})

@@ -111,8 +111,6 @@ void ExactSums::start(size_t index, bool first, CollectiveUse use) {
   }
 }
 
-bool ExactSums::pending(size_t index) const { return !buckets_[index]->pending.empty(); }
-
 void ExactSums::complete(size_t index) {
   Bucket& bucket = *buckets_[index];
   for (const auto& work : bucket.pending) work->wait();

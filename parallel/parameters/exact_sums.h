@@ -33,7 +33,6 @@ class ExactSums {
   void add(size_t bucket, const Tensor& gradient, bool first);
   // Begins and ends the sum of a bucket over the replicas. `first`: nothing of this step has been summed yet.
   void start(size_t bucket, bool first, CollectiveUse use);
-  bool pending(size_t bucket) const;
   void complete(size_t bucket);
   // Sums over the ranks of a replica what each has a part of, and writes the registry's reduced gradients.
   void finish();

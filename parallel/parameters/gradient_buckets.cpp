@@ -12,6 +12,7 @@
 namespace weft {
 
 struct GradientBuckets::Bucket {
+  size_t index;
   FlatRange range;
   std::optional<FlatRange> owned;            // this rank's share, if the layout is sharded
   std::vector<const Parameter*> parameters;  // parameters whose gradients lie in the range
@@ -25,6 +26,7 @@ GradientBuckets::GradientBuckets(ParameterRegistry& registry) : registry_(regist
   const FlatLayout& layout = registry.layout();
   for (size_t b = 0; b < layout.trained_buckets; ++b) {
     auto bucket = std::make_unique<Bucket>();
+    bucket->index = b;
     bucket->range = layout.buckets[b];
     if (layout.sharded()) bucket->owned = layout.owned[b];
     if (registry.flat_gradient()) {
@@ -173,32 +175,25 @@ void GradientBuckets::progress() {
 
 // Waits for a bucket's reduction and stores its result.
 void GradientBuckets::complete(Bucket& bucket) {
-  if (exact_) return complete_exact(bucket);
-  if (!bucket.pending && !bucket.rounded) return;
+  if (!exact_ && !bucket.pending && !bucket.rounded) return;
   const Traffic& traffic = registry_.mesh().dp().traffic();
   const double before = traffic.total().wait_seconds;
-  if (bucket.pending) {
+  if (exact_) {
+    exact_->complete(bucket.index);
+  } else if (bucket.pending) {
     bucket.pending->wait();
   } else {
     bucket.owned ? bucket.rounded->add(bucket.sum) : bucket.rounded->finish(bucket.gradient);
   }
   bucket.pending.reset(), bucket.rounded.reset();
   exposed_ += traffic.total().wait_seconds - before;
-  if (!bucket.owned) return;
+  if (!bucket.owned || exact_) return;
   const Tensor mine = registry_.reduced_gradient().piece(*bucket.owned);
   if (bucket.sum.storage() != mine.storage()) add_scaled(registry_.context(), bucket.sum, 1, mine);
   bucket.sum = {};
   if (!divides_gradients()) return;
   bucket.gradient = {};
   for (const Parameter* p : bucket.parameters) contributions(*p).any = false;
-}
-
-void GradientBuckets::complete_exact(Bucket& bucket) {
-  const size_t index = registry_.layout().bucket_of[bucket.parameters.front()->index()];
-  const Traffic& traffic = registry_.mesh().dp().traffic();
-  const double before = traffic.total().wait_seconds;
-  exact_->complete(index);
-  exposed_ += traffic.total().wait_seconds - before;
 }
 
 void GradientBuckets::end_micro_batch() {

@@ -73,7 +73,6 @@ class GradientBuckets {
   void start_ready();
   void start_rest();
   void complete(Bucket& bucket);
-  void complete_exact(Bucket& bucket);
   void reduce_partial_gradients(MeshAxis axis);
 
   ParameterRegistry& registry_;

@@ -176,18 +176,8 @@ StepCounts TrainingStep::accumulate_gradients(const MicroBatches& batches, const
       continue;
     }
     const ModelBatch micro = batches.begin(i);
-    const size_t held = context.memory().use().lent;
-    Tape tape(context, Tape::Mode::Record, &buckets_);
-    ForwardContext forward{.tape = tape, .step = state, .recompute = options_.recompute};
-    {
-      const QueueSpan traced(context, SpanKind::Phase, "forward of micro-batch", static_cast<int64_t>(i));
-      model_.loss(forward, micro, options_.terms, exact_ ? exact_->loss(i) : loss);
-    }
-    counts.activation_bytes = std::max(counts.activation_bytes, context.memory().use().lent - held);
-    {
-      const QueueSpan traced(context, SpanKind::Phase, "backward of micro-batch", static_cast<int64_t>(i));
-      tape.backward();
-    }
+    const size_t bytes = take_through(micro, static_cast<int64_t>(i), state, exact_ ? exact_->loss(i) : loss);
+    counts.activation_bytes = std::max(counts.activation_bytes, bytes);
     batches.end();
     waiting([&] { buckets_.end_micro_batch(); });
   }
@@ -196,6 +186,22 @@ StepCounts TrainingStep::accumulate_gradients(const MicroBatches& batches, const
   model_.parameters().await_weights();
   if (!exact_) square_sum(context, {.parts = counted_gradients_, .out = sums_.slice(2, 3)});
   return counts;
+}
+
+size_t TrainingStep::take_through(const ModelBatch& micro, int64_t number, const StepState& state,
+                                  const LossSums& loss) {
+  Context& context = model_.context();
+  const size_t held = context.memory().use().lent;
+  Tape tape(context, Tape::Mode::Record, &buckets_);
+  ForwardContext forward{.tape = tape, .step = state, .recompute = options_.recompute};
+  {
+    const QueueSpan traced(context, SpanKind::Phase, "forward of micro-batch", number);
+    model_.loss(forward, micro, options_.terms, loss);
+  }
+  const size_t kept = context.memory().use().lent - held;
+  const QueueSpan traced(context, SpanKind::Phase, "backward of micro-batch", number);
+  tape.backward();
+  return kept;
 }
 
 void TrainingStep::probe_largest_step(const StepBatches& batches) {
@@ -207,17 +213,11 @@ void TrainingStep::probe_largest_step(const StepBatches& batches) {
 }
 
 uint64_t TrainingStep::gradient_digest(const StepBatches& share, StepState state) {
-  Context& context = model_.context();
   state.inverse_divisor = 1.0 / static_cast<double>(std::max<int64_t>(share.step_target_tokens, 1));
-  fill(context, sums_, 0);
+  fill(model_.context(), sums_, 0);
   buckets_.begin_probe();
-  {
-    Tape tape(context, Tape::Mode::Record, &buckets_);
-    ForwardContext forward{.tape = tape, .step = state, .recompute = options_.recompute};
-    model_.loss(forward, to_device(model_, share.micro[0], TokenUse::Backward), options_.terms,
-                {.loss = sums_.slice(0, 1), .nll = sums_.slice(1, 2)});
-    tape.backward();
-  }
+  take_through(to_device(model_, share.micro[0], TokenUse::Backward), 0, state,
+               {.loss = sums_.slice(0, 1), .nll = sums_.slice(1, 2)});
   return buckets_.end_probe();
 }
 

@@ -107,6 +107,8 @@ class TrainingStep {
     std::function<ModelBatch(size_t)> begin;
     std::function<void()> end;
   };
+  // Queues forward and backward of one micro-batch; returns the bytes that forward left for backward.
+  size_t take_through(const ModelBatch& micro, int64_t number, const StepState& state, const LossSums& loss);
   // Queues forward, backward and reductions of all micro-batches.
   StepCounts accumulate_gradients(const MicroBatches& batches, const StepState& state);
   double await_copies();
