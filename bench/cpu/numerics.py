@@ -16,7 +16,7 @@ import result_file  # noqa: E402
 
 RATE = "median_tokens_per_second"
 # By model: what each rank takes at once, measured steps, and the step.
-CASES = {"gpt2-124m": (1024, 1, ["batch.sequences=RANKS"]), "transformer-tiny": (4096, 8, []), "char": (384, 40, [])}
+CASES = {"gpt2-124m": (1024, 1, ["batch.sequences=LEAVES"]), "transformer-tiny": (4096, 8, []), "char": (384, 40, [])}
 
 
 class Shape:
@@ -24,10 +24,11 @@ class Shape:
 
     weft_rate = RATE
 
-    def __init__(self, model, ranks, same_bits):
+    def __init__(self, model, options, same_bits):
         tokens, steps, settings = CASES[model]
         numerics = ["numerics=same_bits", "threads=1", f"batch.leaf_tokens={tokens}"]
-        settings = [s.replace("RANKS", str(ranks)) for s in settings] + ["device=cpu"]
+        leaves = str(options.threads * options.leaves)
+        settings = [s.replace("LEAVES", leaves) for s in settings] + ["device=cpu"]
         settings += numerics if same_bits else [f"batch.micro_batch_tokens={tokens}"]
         self.weft = ["bench", "--model", model, "--steps", str(steps), "--warmup", "1", "--no-peak"]
         for setting in settings:
@@ -41,6 +42,7 @@ def parse(arguments):
     p.add_argument("--models", default="gpt2-124m,transformer-tiny", help=f"of {', '.join(CASES)} (%(default)s)")
     p.add_argument("--precision", default="fp32", help="(%(default)s)")
     p.add_argument("--threads", type=int, default=2, help="replicas, of one thread each (%(default)s)")
+    p.add_argument("--leaves", type=int, default=1, help="windows of a replica in a step of gpt2-124m (%(default)s)")
     p.add_argument("--repeats", type=int, default=9, help="pairs of runs (%(default)s)")
     p.add_argument("--timeout", type=int, default=1800, help="seconds that one run may take (%(default)s)")
     options = p.parse_args(arguments)
@@ -52,14 +54,15 @@ def parse(arguments):
 
 def measure(model, options, scratch):
     launcher = compare.one_thread_ranks(options.threads)
-    shapes = {"new": Shape(model, options.threads, True), "old": Shape(model, options.threads, False)}
+    shapes = {"new": Shape(model, options, True), "old": Shape(model, options, False)}
 
     def rate_of(which):
         return compare.run_weft(shapes[which], options.precision, launcher, options, scratch)[RATE]
 
     rates = compare.alternating(options.repeats, rate_of, {"new": "same_bits", "old": "ordinary"})
     commands = {which: compare.shown([*launcher, *shape.weft], {scratch: "SCRATCH"}) for which, shape in shapes.items()}
-    return figures.compare_pairs({"case": f"{model}, dp {options.threads}", "precision": options.precision,
+    leaves = f", {options.leaves} windows each" if model == "gpt2-124m" and options.leaves > 1 else ""
+    return figures.compare_pairs({"case": f"{model}, dp {options.threads}{leaves}", "precision": options.precision,
                                   "note": f"{options.threads} replicas of one thread", "commands": commands, **rates})
 
 

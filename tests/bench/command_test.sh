@@ -68,6 +68,17 @@ if command -v python3 >/dev/null; then
     --out numerics.json --raw raw.json
   matches numerics.json 'numerics=same_bits' 1
   lacks numerics.json "$PWD"
+  # A program that says what rows_bench would: a window's run takes 6 ms, that of all keys 2.
+  cat >rows_bench <<'BENCH'
+#!/bin/sh
+case $1 in *window*) each=3 ;; *) each=1 ;; esac
+echo "{\"benchmarks\": [{\"real_time\": $each, \"time_unit\": \"ms\"}, {\"real_time\": $each, \"time_unit\": \"ms\"}]}"
+BENCH
+  chmod +x rows_bench
+  expect 0 'fp32: a token in the window costs 0.75 of' 'bf16: a token in the window' -- \
+    python3 -B "$root/bench/cpu/window.py" --weft "$weft" --bench rows_bench --repeats 2 --out window.json --raw raw.json
+  matches window.json '"ratios": \{"median": 1.33' 2
+  expect 2 'no no-bench here: build it with -DWEFT_BENCH=ON' -- python3 -B "$root/bench/cpu/window.py" --bench no-bench
   expect 0 "of dd's rate" -- python3 -B "$root/bench/cpu/saves.py" --weft "$weft" --model tiny --every 3 --repeats 2 --out saves.json \
     --raw raw.json
   matches raw.json '"snapshot_ms"' 3
