@@ -16,6 +16,7 @@
 #include "checkpoint/parts/part.h"
 #include "parallel/agree.h"
 #include "parallel/halves.h"
+#include "parallel/parameters/tensor_hash.h"
 
 namespace weft {
 namespace {
@@ -64,8 +65,11 @@ void CheckpointWriter::start(CheckpointHeader header, const std::vector<OwnedArr
   job_.start([this, began, directory = temporary()] { work([&] { write_part(directory, began); }, directory); });
 }
 
+// What is to be copied is hashed where it lies: neither the memory of the copies nor a change of the arrays before they
+// are copied can put other bits into a checkpoint.
 void CheckpointWriter::copy(std::span<const OwnedArray> owned) {
   arrays_ = stored_arrays(owned);
+  copies_.clear();
   std::vector<Tensor> from;
   std::vector<std::span<std::byte>> to;
   std::byte* begin = memory();
@@ -75,6 +79,7 @@ void CheckpointWriter::copy(std::span<const OwnedArray> owned) {
     for (const OwnedArray::Piece& piece : array.pieces) {
       from.push_back(piece.data);
       to.emplace_back(next, piece.data.bytes());
+      copies_.push_back({.bytes = to.back(), .hash = hash_of(context_, piece.data)});
       next += piece.data.bytes();
     }
   }
@@ -111,9 +116,18 @@ void CheckpointWriter::look_around() {
   if (cancelled_) throw Cancelled();
 }
 
+void CheckpointWriter::compare_copies() const {
+  for (const Copy& copy : copies_) {
+    if (hash_of(copy.bytes) == copy.hash) continue;
+    throw DataError("the copy of the state that was to be saved has other bits than the state: memory has changed them",
+                    "the checkpoint is not written; if it happens again, test that computer's memory");
+  }
+}
+
 // Every rank makes the directory unless another already has.
 void CheckpointWriter::write_part(const fs::path& directory, Clock::time_point began) {
   create_directories_durably(directory);
+  look_around();
   CheckpointPart part(directory / part_name(world_.rank()), arrays_, [this] { look_around(); });
   {
     const HostSpan traced(context_.trace(), SpanKind::Save, "copy");
@@ -123,6 +137,7 @@ void CheckpointWriter::write_part(const fs::path& directory, Clock::time_point b
   part_.copy_seconds = seconds_since(began);
   const auto copied = Clock::now();
   look_around();
+  compare_copies();
   const std::byte* from = memory();
   for (size_t i = 0; i < arrays_.size(); ++i) {
     part.write(i, {from, arrays_[i].bytes()});

@@ -66,6 +66,7 @@ class CheckpointWriter {
   };
   std::byte* memory() const;
   void copy(std::span<const OwnedArray> owned);
+  void compare_copies() const;
   void work(const std::function<void()>& body, const fs::path& directory);
   void look_around();
   void write_part(const fs::path& directory, std::chrono::steady_clock::time_point began);
@@ -88,6 +89,11 @@ class CheckpointWriter {
   CheckpointHeader header_;
   std::function<void()> after_commit_;
   std::vector<StoredArray> arrays_;  // stored in memory_, each at a page boundary
+  struct Copy {
+    std::span<std::byte> bytes;  // in memory_
+    uint64_t hash = 0;           // of what was to be copied
+  };
+  std::vector<Copy> copies_;
   std::unique_ptr<Snapshot> snapshot_;
   uint64_t part_bytes_ = 0;
   Part part_;              // set once the part is written

@@ -5,8 +5,8 @@
 
 namespace weft {
 
-// 64 bits as two doubles, so that collectives of doubles carry and add them: each holds one half exactly, and so do sums
-// over up to 2^21 ranks. The sum of halves are the halves of the sum modulo 2^64.
+// 64 bits as two doubles, so that collectives of doubles carry and add them: each holds one half exactly, and so do
+// sums over up to 2^21 ranks. The sum of halves are the halves of the sum modulo 2^64.
 inline std::array<double, 2> halves(uint64_t value) {
   return {static_cast<double>(value >> 32), static_cast<double>(value & 0xffffffffU)};
 }

@@ -114,16 +114,12 @@ StepPlan plan_step(const JobConfig& job, const MeshLayout& layout, const Planned
   if (parameters.flat_gradient() && parameters.layout().sharded()) {
     plan.gradient_bytes += parameters.flat_gradient().bytes();
   }
-  if (const ExactStep* exact = setup.step().exact()) plan.exact_sum_bytes = exact->integer_bytes();
-  plan.gradient_bytes += plan.exact_sum_bytes;
 
   plan.snapshot_bytes = largest_part_bytes(parameters, setup.checkpoint_buffers());
 
   const auto batches = planned_batches(job);
   check_leaves(job, *batches, 0, layout.dp);
-  const auto read = [&](const PlannedStep& step) {
-    return read_share(job, context, step, AnyTokens(), 0, layout.dp);
-  };
+  const auto read = [&](const PlannedStep& step) { return read_share(job, context, step, AnyTokens(), 0, layout.dp); };
   const StepBatches mine = read(batches->step(0, batches->largest_step(0)));
   context.ledger().clear();
   context.ledger().keep_parts(true);
@@ -131,6 +127,8 @@ StepPlan plan_step(const JobConfig& job, const MeshLayout& layout, const Planned
   int64_t updates = 0;
   const StepReport report = setup.step().run(mine, state, updates, 0, {}, &mine);
   setup.parameters().finish_weight_gather();  // with graphs, the next step would gather what this one has updated
+  if (const ExactStep* exact = setup.step().exact()) plan.exact_sum_bytes = exact->integer_bytes();
+  plan.gradient_bytes += plan.exact_sum_bytes;
   plan.activation_bytes = report.activation_bytes;
   plan.target_tokens = report.outcome.target_tokens;
   plan.micro_batches = static_cast<int64_t>(mine.micro.size());

@@ -267,14 +267,14 @@ void Trainer::train_step(const StepBatches& batches, const StepBatches* next, do
   step.learning_rate = learning_rate(job_.schedule, state_.step, end_.max_steps);
   step.dropout_key = dropout_key(job_.seed, state_.step);
   const int64_t number = state_.step + 1;
-  const StepReport report = setup_.step().run(
-      batches, step, state_.updates, data_seconds,
-      {.stop_asked = stop_asked(),
-       .save = saves_.states(),
-       .save_due = saves_.due_by_clock(),
-       .limits = spike_limits(job_.train.spikes, state_),
-       .before_update = bits_.before(number, [this](int replica) { return read_again(replica); }, step)},
-      next);
+  const StepReport report = setup_.step().run(batches, step, state_.updates, data_seconds,
+                                              {.stop_asked = stop_asked(),
+                                               .save = saves_.states(),
+                                               .save_due = saves_.due_by_clock(),
+                                               .limits = spike_limits(job_.train.spikes, state_),
+                                               .before_update = bits_.before(
+                                                   number, [this](int replica) { return read_again(replica); }, step)},
+                                              next);
   if (const auto took = bits_.after(number, [this] { return setup_.checkpoint_buffers(); })) {
     reporter_.checked(number, *took);
   }
@@ -289,7 +289,7 @@ void Trainer::train_step(const StepBatches& batches, const StepBatches* next, do
 }
 
 // The tokens are read again, so that those in memory count too.
-StepBatches Trainer::read_again(int replica) const {
+StepBatches Trainer::read_again(int replica) {
   const PlannedStep step = data_.plan->step(state_.position.epoch, state_.position.step);
   return read_share(job_, setup_.context(), step, *data_.reader, replica, mesh_.dp().size());
 }

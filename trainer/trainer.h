@@ -86,7 +86,7 @@ class Trainer {
   void do_what_is_due();
   // `next`: the step after `batches`; null if it has not been read yet.
   void train_step(const StepBatches& batches, const StepBatches* next, double data_seconds);
-  StepBatches read_again(int replica) const;  // a replica's share of the step that comes next
+  StepBatches read_again(int replica);  // a replica's share of the step that comes next
   void count_step(const StepBatches& batches, const StepOutcome& outcome);
   bool stop_asked() const;
   // Returns whether any rank is asked to stop, and records the answer. Collective.

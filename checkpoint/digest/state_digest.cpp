@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "checkpoint/parts/part.h"
 #include "kernels/transfer.h"
+#include "parallel/halves.h"
 
 namespace weft {
 namespace {

@@ -34,10 +34,10 @@ using ScratchOperations =
                   ChooseTokens, EmbedBackward, EmbedForward, HeadsBackward, LinearBackward, LinearForward,
                   ResidualNormBackward, ResidualNormForward, SquareSum, SumAll, SumRows>;
 using PlainOperations =
-    OperationList<Activate, AddIntegers, AddRow, AddScaled, AdamUpdate, Convert, CrossEntropy, CrossEntropyGradient,
+    OperationList<Activate, AddRow, AddScaled, AdamUpdate, Convert, CrossEntropy, CrossEntropyGradient,
                   CrossEntropyLoss, CrossEntropyRebase, CrossEntropyStats, Fill, FromFixedPoint, GateBackward,
                   GateForward, GatherRows, HeadProducts, HeadSquares, HeadsForward, JoinColumns, Matmul, PackWeight,
-                  SgdUpdate, ToFixedPoint>;
+                  SgdUpdate, SumExactly, ToFixedPoint>;
 
 template <class Args>
 concept Operation = ScratchOperations::contains<Args> || PlainOperations::contains<Args>;

@@ -2,12 +2,12 @@
 #include "parallel/parameters/exact_sums.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/exact/fixed_point.h"
 #include "kernels/transfer.h"
+#include "parallel/parameters/tensor_hash.h"
 
 namespace weft {
 namespace {
@@ -16,22 +16,33 @@ namespace {
 struct Integers {
   Tensor high, low;
 
+  explicit operator bool() const { return static_cast<bool>(high); }
   Integers slice(int64_t begin, int64_t end) const {
     return {high.slice(begin, end), low ? low.slice(begin, end) : Tensor()};
   }
 };
 
+Tensor low_of(const Integers& integers, const Parameter& parameter) {
+  return parameter.spec().padded ? integers.low : Tensor();
+}
+
 }  // namespace
 
 struct ExactSums::Bucket {
   FlatRange range;
-  FlatRange owned;  // what this rank has the sum of: its share, or the whole range
+  FlatRange share;  // what this rank has the sums of: an equal part of the range, or all of one replica's
   std::vector<const Parameter*> parameters;
-  bool fine = false;  // some parameter has second integers
-  Integers mine;      // of the range: what this rank adds up
-  Integers sum;       // of the owned range; the same memory as `mine` unless gradients are reduce-scattered
-  Integers received;  // of the owned range, while they are summed apart
+  bool fine = false;     // some parameter has second integers
+  bool partial = false;  // of some parameter each rank of a replica has a part of the sum
+  Integers mine;         // of the range: the sums of this rank's leaves, if they are sent together
+  Integers sum;          // of the share; the memory of `mine` if there is one replica
+  Tensor terms;          // f32 [replicas, share]: one leaf of each replica, until they are added
+  bool first = false;    // whether these are the first of the step
+  bool whole = false;    // whether the sums over the replicas are whole once what is pending has come
+  bool out = false;      // whether they have been written
+  CollectiveUse use;
   std::vector<std::unique_ptr<CollectiveWork>> pending;
+  std::unique_ptr<CollectiveWork> gather;
 
   Integers allocate(Context& context, int64_t elements) const {
     return {context.zeros({elements}, DType::I64), fine ? context.zeros({elements}, DType::I64) : Tensor()};
@@ -39,12 +50,12 @@ struct ExactSums::Bucket {
 };
 
 ExactSums::ExactSums(ParameterRegistry& registry) : registry_(registry) {
-  Context& context = registry.context();
   const FlatLayout& layout = registry.layout();
+  const Communicator& dp = registry.mesh().dp();
   for (size_t b = 0; b < layout.trained_buckets; ++b) {
     auto bucket = std::make_unique<Bucket>();
     bucket->range = layout.buckets[b];
-    bucket->owned = layout.sharded() ? layout.owned[b] : bucket->range;
+    bucket->share = equal_part(bucket->range, dp.rank(), dp.size());
     buckets_.push_back(std::move(bucket));
   }
   for (const auto& p : registry.parameters()) {
@@ -52,25 +63,39 @@ ExactSums::ExactSums(ParameterRegistry& registry) : registry_(registry) {
     Bucket& bucket = *buckets_[static_cast<size_t>(layout.bucket_of[p->index()])];
     bucket.parameters.push_back(p.get());
     bucket.fine = bucket.fine || p->spec().padded;
-  }
-  for (const auto& bucket : buckets_) {
-    if (layout.zero != ZeroStage::Gradients) bucket->mine = bucket->allocate(context, bucket->range.size());
-    bucket->sum = layout.sharded() ? bucket->allocate(context, bucket->owned.size()) : bucket->mine;
+    for (const GridAxis& grid : kReplicaAxes) {
+      const bool part = p->spec().partial_over.contains(grid.axis) && registry.mesh().on(grid.axis).size() > 1;
+      bucket.partial = bucket.partial || part;
+    }
   }
   const auto parameters = static_cast<int64_t>(registry.parameters().size());
-  exponents_ = context.zeros({parameters}, DType::I32);
-  facts_ = context.zeros({parameters, kFixedPointFacts}, DType::I64);
+  exponents_ = registry.context().zeros({parameters}, DType::I32);
+  facts_ = registry.context().zeros({parameters, kFixedPointFacts}, DType::I64);
 }
 
 ExactSums::~ExactSums() = default;
 
-void ExactSums::set_exponents(std::span<const int32_t> exponents) {
+bool ExactSums::at_once(const Bucket& bucket) const { return one_leaf_ && !bucket.partial; }
+
+// Steps of one leaf and of several may alternate: memory that one of them needed is kept.
+void ExactSums::prepare(std::span<const int32_t> exponents, int64_t most_leaves) {
   require<InternalError>(std::ssize(exponents) == exponents_.elements(), "{} exponents of {} parameters",
                          exponents.size(), exponents_.elements());
-  upload(registry_.context(), exponents, exponents_);
+  Context& context = registry_.context();
+  upload(context, exponents, exponents_);
+  one_leaf_ = most_leaves <= 1;
+  for (const auto& bucket : buckets_) {
+    if (!bucket->sum && !at_once(*bucket)) bucket->sum = bucket->allocate(context, bucket->share.size());
+    if (bucket->mine || leaf_by_leaf()) continue;
+    const bool alone = bucket->share == bucket->range;
+    bucket->mine = alone ? bucket->sum : bucket->allocate(context, bucket->range.size());
+  }
 }
 
-void ExactSums::begin_step() { fill(registry_.context(), facts_, 0); }
+void ExactSums::begin_step() {
+  fill(registry_.context(), facts_, 0);
+  for (const auto& bucket : buckets_) bucket->whole = bucket->out = false;
+}
 
 Tensor ExactSums::facts_of(const Parameter& parameter) const {
   const auto at = static_cast<int64_t>(parameter.index()) * kFixedPointFacts;
@@ -81,47 +106,135 @@ Tensor ExactSums::exponent_of(const Parameter& parameter) const {
   return exponents_.flat(static_cast<int64_t>(parameter.index()), Shape{1});
 }
 
-void ExactSums::add(size_t index, const Tensor& gradient, bool first) {
+template <class F>
+void ExactSums::for_each_part(const Bucket& bucket, F&& f) const {
+  for (const Parameter* p : bucket.parameters) {
+    const FlatRange part = overlap(p->range(), bucket.share);
+    if (part.size() > 0) f(*p, part);
+  }
+}
+
+// A replica without a leaf sends zeros, once.
+void ExactSums::start(size_t index, const Tensor& gradient, Leaf leaf, CollectiveUse use) {
   Bucket& bucket = *buckets_[index];
   Context& context = registry_.context();
-  if (!bucket.mine.high) bucket.mine = bucket.allocate(context, bucket.range.size());
+  Communicator& dp = registry_.mesh().dp();
+  bucket.use = use;
+  if (!leaf_by_leaf()) add_to_mine(bucket, gradient, leaf.first);
+  if (!leaf.last && !divided()) return;
+  bucket.whole = one_leaf_ || !divided();
+  bucket.first = leaf.first;
+  if (leaf_by_leaf()) {
+    const Tensor flat = gradient.flat(0, Shape{bucket.range.size()});
+    bucket.terms = dp.size() > 1 ? context.empty(flat.shape(), DType::F32) : flat;
+    if (dp.size() == 1) return;
+    if (watched_) balance_ += checksum_of_terms(index, flat, true);
+    bucket.pending.push_back(dp.start_all_to_all(flat, bucket.terms, use));
+  } else if (dp.size() > 1) {
+    if (watched_) balance_ += checksum_of(bucket.mine.high, bucket.mine.low);
+    bucket.pending.push_back(dp.start_reduce_scatter(bucket.mine.high, bucket.sum.high, use));
+    if (bucket.fine) bucket.pending.push_back(dp.start_reduce_scatter(bucket.mine.low, bucket.sum.low, use));
+  }
+}
+
+void ExactSums::watch() { watched_ = true, balance_ = 0; }
+
+// Of the parts that this rank sends to each replica, or has received from each.
+uint64_t ExactSums::checksum_of_terms(size_t index, const Tensor& terms, bool sent) const {
+  const Communicator& dp = registry_.mesh().dp();
+  const int64_t replicas = dp.size(), me = dp.rank(), share = terms.elements() / replicas;
+  uint64_t sum = 0;
+  for (int64_t other = 0; other < replicas; ++other) {
+    const int64_t from = sent ? me : other, to = sent ? other : me;
+    const auto way = static_cast<uint64_t>((static_cast<int64_t>(index) * replicas + from) * replicas + to);
+    sum += hash_of(registry_.context(), terms.slice(other * share, (other + 1) * share), way);
+  }
+  return sum;
+}
+
+// The checksum of a sum is the sum of the checksums.
+uint64_t ExactSums::checksum_of(const Tensor& high, const Tensor& low) const {
+  const uint64_t of_low = low ? sum_of_integers(registry_.context(), low) : 0;
+  return sum_of_integers(registry_.context(), high) + 3 * of_low;
+}
+
+void ExactSums::add_to_mine(Bucket& bucket, const Tensor& gradient, bool first) {
   for (const Parameter* p : bucket.parameters) {
     const int64_t begin = p->range().begin - bucket.range.begin, end = p->range().end - bucket.range.begin;
     const Integers to = bucket.mine.slice(begin, end);
-    to_fixed_point(context, {.x = gradient.slice(begin, end),
-                             .exponent = exponent_of(*p),
-                             .high = to.high,
-                             .low = p->spec().padded ? to.low : Tensor(),
-                             .facts = facts_of(*p),
-                             .mode = first ? Accumulate::Overwrite : Accumulate::Add});
+    to_fixed_point(registry_.context(), {.x = gradient.slice(begin, end),
+                                         .exponent = exponent_of(*p),
+                                         .high = to.high,
+                                         .low = low_of(to, *p),
+                                         .facts = facts_of(*p),
+                                         .mode = first ? Accumulate::Overwrite : Accumulate::Add});
   }
 }
 
-void ExactSums::start(size_t index, bool first, CollectiveUse use) {
+void ExactSums::settle(size_t index) {
+  Bucket& bucket = *buckets_[index];
+  const bool received = !bucket.pending.empty();
+  for (const auto& work : bucket.pending) work->wait();
+  bucket.pending.clear();
+  if (received && watched_) {
+    balance_ -=
+        bucket.terms ? checksum_of_terms(index, bucket.terms, false) : checksum_of(bucket.sum.high, bucket.sum.low);
+  }
+  if (bucket.terms) add_terms(bucket);
+  bucket.terms = {};
+  if (bucket.whole && !bucket.out && !bucket.partial) bring_out(index);
+}
+
+void ExactSums::add_terms(Bucket& bucket) {
+  Context& context = registry_.context();
+  const int64_t share = bucket.share.size(), terms = bucket.range.size() / share;
+  for_each_part(bucket, [&](const Parameter& p, const FlatRange& part) {
+    const int64_t begin = part.begin - bucket.share.begin, end = part.end - bucket.share.begin;
+    if (at_once(bucket)) {
+      return sum_exactly(context, {.x = bucket.terms.slice(begin, (terms - 1) * share + end),
+                                   .terms = terms,
+                                   .stride = share,
+                                   .low = p.spec().padded,
+                                   .exponent = exponent_of(p),
+                                   .out = registry_.reduced_gradient().piece(part),
+                                   .facts = facts_of(p),
+                                   .counted = registry_.counts(p)});
+    }
+    const Integers to = bucket.sum.slice(begin, end);
+    for (int64_t term = 0; term < terms; ++term) {
+      to_fixed_point(context, {.x = bucket.terms.slice(term * share + begin, term * share + end),
+                               .exponent = exponent_of(p),
+                               .high = to.high,
+                               .low = low_of(to, p),
+                               .facts = facts_of(p),
+                               .mode = bucket.first && term == 0 ? Accumulate::Overwrite : Accumulate::Add});
+    }
+  });
+}
+
+void ExactSums::bring_out(size_t index) {
   Bucket& bucket = *buckets_[index];
   Communicator& dp = registry_.mesh().dp();
-  if (dp.size() == 1) return;
-  const bool apart = registry_.layout().sharded() && !first;
-  bucket.received = apart ? bucket.allocate(registry_.context(), bucket.owned.size()) : bucket.sum;
-  for (const auto& [from, to] :
-       {std::pair(bucket.mine.high, bucket.received.high), std::pair(bucket.mine.low, bucket.received.low)}) {
-    if (!from) continue;
-    bucket.pending.push_back(registry_.layout().sharded() ? dp.start_reduce_scatter(from, to, use)
-                                                          : dp.start_all_reduce(from, ReduceOp::Sum, use));
+  const FlatBuffer& reduced = registry_.reduced_gradient();
+  bucket.out = true;
+  if (!at_once(bucket)) {
+    for_each_part(bucket, [&](const Parameter& p, const FlatRange& part) {
+      const Integers sum = bucket.sum.slice(part.begin - bucket.share.begin, part.end - bucket.share.begin);
+      from_fixed_point(registry_.context(), {.high = sum.high,
+                                             .low = low_of(sum, p),
+                                             .exponent = exponent_of(p),
+                                             .out = reduced.piece(part),
+                                             .facts = facts_of(p),
+                                             .counted = registry_.counts(p)});
+    });
   }
+  if (dp.size() == 1 || registry_.layout().sharded()) return;
+  bucket.gather = dp.start_all_gather(reduced.piece(bucket.share), reduced.piece(bucket.range), bucket.use);
 }
 
 void ExactSums::complete(size_t index) {
-  Bucket& bucket = *buckets_[index];
-  for (const auto& work : bucket.pending) work->wait();
-  bucket.pending.clear();
-  Context& context = registry_.context();
-  const Integers received = std::exchange(bucket.received, {});
-  if (received.high && received.high.storage() != bucket.sum.high.storage()) {
-    add_integers(context, received.high, bucket.sum.high);
-    if (bucket.fine) add_integers(context, received.low, bucket.sum.low);
-  }
-  if (registry_.layout().zero == ZeroStage::Gradients) bucket.mine = {};
+  settle(index);
+  if (const auto gather = std::move(buckets_[index]->gather)) gather->wait();
 }
 
 void ExactSums::reduce_partial_sums(MeshAxis axis) {
@@ -129,45 +242,36 @@ void ExactSums::reduce_partial_sums(MeshAxis axis) {
   if (ranks.size() == 1) return;
   std::vector<std::unique_ptr<CollectiveWork>> sums;
   for (const auto& bucket : buckets_) {
-    for (const Parameter* p : bucket->parameters) {
-      const FlatRange part = overlap(p->range(), bucket->owned);
-      if (!p->spec().partial_over.contains(axis) || part.size() <= 0) continue;
-      const Integers sum = bucket->sum.slice(part.begin - bucket->owned.begin, part.end - bucket->owned.begin);
+    for_each_part(*bucket, [&](const Parameter& p, const FlatRange& part) {
+      if (!p.spec().partial_over.contains(axis)) return;
+      const Integers sum = bucket->sum.slice(part.begin - bucket->share.begin, part.end - bucket->share.begin);
       sums.push_back(ranks.start_all_reduce(sum.high, ReduceOp::Sum));
-      if (p->spec().padded) sums.push_back(ranks.start_all_reduce(sum.low, ReduceOp::Sum));
-    }
+      if (p.spec().padded) sums.push_back(ranks.start_all_reduce(sum.low, ReduceOp::Sum));
+    });
   }
   for (const auto& work : sums) work->wait();
 }
 
 void ExactSums::finish() {
   for (const GridAxis& grid : kReplicaAxes) reduce_partial_sums(grid.axis);
-  // All replicas hold the same sums if they are not divided.
-  const bool mine = registry_.layout().sharded() || registry_.mesh().dp().rank() == 0;
-  for (const auto& bucket : buckets_) {
-    for (const Parameter* p : bucket->parameters) {
-      const FlatRange part = overlap(p->range(), bucket->owned);
-      if (part.size() <= 0) continue;
-      const Integers sum = bucket->sum.slice(part.begin - bucket->owned.begin, part.end - bucket->owned.begin);
-      from_fixed_point(registry_.context(), {.high = sum.high,
-                                             .low = p->spec().padded ? sum.low : Tensor(),
-                                             .exponent = exponent_of(*p),
-                                             .out = registry_.reduced_gradient().piece(part),
-                                             .facts = facts_of(*p),
-                                             .counted = mine && registry_.counts(*p)});
-    }
+  for (size_t index = 0; index < buckets_.size(); ++index) {
+    if (!buckets_[index]->out) bring_out(index);
   }
+  for (const auto& bucket : buckets_) {
+    if (const auto gather = std::move(bucket->gather)) gather->wait();
+  }
+  watched_ = false;
 }
 
 size_t ExactSums::bytes() const {
-  size_t sum = exponents_.bytes() + facts_.bytes();
+  size_t sum = 0;
   const auto add = [&](const Integers& integers) {
     sum += integers.high ? integers.high.bytes() : 0;
     sum += integers.low ? integers.low.bytes() : 0;
   };
   for (const auto& bucket : buckets_) {
-    add(bucket->mine);
-    if (registry_.layout().sharded()) add(bucket->sum);
+    add(bucket->sum);
+    if (bucket->share != bucket->range) add(bucket->mine);
   }
   return sum;
 }

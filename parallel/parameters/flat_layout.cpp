@@ -24,8 +24,7 @@ std::vector<size_t> frozen_first(size_t count, const std::vector<bool>& frozen) 
 void own_shares(FlatLayout& layout, int dp_rank, int dp_size) {
   if (layout.sharded()) {
     for (const FlatRange& bucket : layout.buckets) {
-      const int64_t share = bucket.size() / dp_size, begin = bucket.begin + share * dp_rank;
-      layout.owned.push_back({begin, begin + share});
+      layout.owned.push_back(equal_part(bucket, dp_rank, dp_size));
     }
     layout.trained_owned = layout.trained_buckets;
   } else {
@@ -45,6 +44,11 @@ FlatRange overlap(const FlatRange& a, const FlatRange& b) {
   return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
 }
 
+FlatRange equal_part(const FlatRange& range, int part, int parts) {
+  const int64_t size = range.size() / parts, begin = range.begin + size * part;
+  return {begin, begin + size};
+}
+
 FlatLayout make_flat_layout(std::span<const int64_t> sizes, size_t element_bytes, const Sharding& sharding, int dp_rank,
                             int dp_size, const std::vector<bool>& frozen) {
   FlatLayout layout;
@@ -54,6 +58,7 @@ FlatLayout make_flat_layout(std::span<const int64_t> sizes, size_t element_bytes
   layout.offsets.resize(sizes.size());
   layout.bucket_of.resize(sizes.size());
   if (dp_size > 1) layout.zero = sharding.zero;
+  const bool parted = layout.sharded() || sharding.exact;
   const int64_t limit = std::max<int64_t>(sharding.bucket_bytes / static_cast<int64_t>(element_bytes), 1);
   // Groups parameters into buckets, from the end.
   std::vector<int64_t> first_of;  // the parameter that begins each bucket
@@ -77,7 +82,7 @@ FlatLayout make_flat_layout(std::span<const int64_t> sizes, size_t element_bytes
     layout.offsets[order[i]] = at;
     at += round_up(sizes[order[i]], kAlignment);
     const bool last = i + 1 == count || layout.bucket_of[order[i + 1]] != in;
-    if (last && layout.sharded()) at = bucket.begin + round_up(at - bucket.begin, kAlignment * dp_size);
+    if (last && parted) at = bucket.begin + round_up(at - bucket.begin, kAlignment * dp_size);
     if (last) bucket.end = at;
   }
   layout.elements = at;

@@ -16,6 +16,8 @@ struct FlatRange {
 };
 // The intersection of two ranges; an empty one has a size of 0 or less.
 FlatRange overlap(const FlatRange& a, const FlatRange& b);
+// One of `parts` equal parts of a range whose size they divide.
+FlatRange equal_part(const FlatRange& range, int part, int parts);
 
 // What the dp replicas divide among themselves (ZeRO, Rajbhandari et al. 2020).
 enum class ZeroStage : uint8_t {
@@ -31,7 +33,7 @@ enum class GradientDType : uint8_t { Fp32, Bf16 };
 struct Sharding {
   ZeroStage zero = ZeroStage::Whole;
   GradientDType gradients = GradientDType::Fp32;
-  bool exact = false;                       // gradients are summed as integers (parallel/parameters/exact_sums.h)
+  bool exact = false;                       // their sums are exact (parallel/parameters/exact_sums.h)
   int64_t bucket_bytes = int64_t{8} << 20;  // bytes of gradients that are reduced at once
 };
 
@@ -55,7 +57,8 @@ struct FlatLayout {
 };
 
 // `sizes` are the local elements of each parameter in order of declaration; `element_bytes` is the size of a gradient
-// element. Sharded buckets are padded so that every dp rank owns an equal part. `frozen` is by parameter, or empty.
+// element. Sharded buckets, and all whose sums are exact, are padded so that every dp rank owns or sums an equal part.
+// `frozen` is by parameter, or empty.
 FlatLayout make_flat_layout(std::span<const int64_t> sizes, size_t element_bytes, const Sharding& sharding, int dp_rank,
                             int dp_size, const std::vector<bool>& frozen = {});
 

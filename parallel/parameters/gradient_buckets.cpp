@@ -110,6 +110,16 @@ void GradientBuckets::start_rounded(Bucket& bucket, CollectiveUse use) {
   if (divides_gradients()) bucket.gradient = {};
 }
 
+// As with rounded sums; but where gradients are held anyway, an earlier bucket is added, so that replicas of which now
+// one and now the other is ahead do not wait for each other.
+void GradientBuckets::start_exact(Bucket& bucket, CollectiveUse use) {
+  constexpr size_t kUnderWay = 4;
+  if (divides_gradients() && next_ > 0) complete(*buckets_[next_ - 1]);
+  if (!divides_gradients() && next_ >= kUnderWay) exact_->settle(next_ - kUnderWay);
+  if (watching_) digest_ += digest_of(bucket);
+  exact_->start(next_, bucket.gradient, {.first = first_round_, .last = reducing_}, use);
+}
+
 uint64_t GradientBuckets::digest_of(const Bucket& bucket) const {
   uint64_t sum = 0;
   for (const Parameter* p : bucket.parameters) sum += hash_of(registry_.context(), gradient_of(*p), p->index());
@@ -135,16 +145,19 @@ uint64_t GradientBuckets::end_probe() {
   return digest_;
 }
 
-void GradientBuckets::watch_next_micro_batch() {
+void GradientBuckets::watch() {
+  if (!exact_) return;
   watching_ = true;
   digest_ = 0;
+  exact_->watch();
 }
 
-void GradientBuckets::start_exact(Bucket& bucket, CollectiveUse use) {
-  if (watching_) digest_ += digest_of(bucket);
-  exact_->add(next_, bucket.gradient, first_round_ || divides_gradients());
-  if (reducing_) exact_->start(next_, first_round_ || !divides_gradients(), use);
-  if (divides_gradients()) bucket.gradient = {};
+WatchedGradients GradientBuckets::watched() const {
+  WatchedGradients watched;
+  if (exact_) watched.first = digest_, watched.balance = exact_->balance();
+  const bool all = registry_.mesh().dp().size() > 1 && !registry_.layout().sharded();
+  if (all) watched.sums = hash_of(registry_.context(), registry_.reduced_gradient().data);
+  return watched;
 }
 
 void GradientBuckets::start_ready() {
@@ -187,10 +200,11 @@ void GradientBuckets::complete(Bucket& bucket) {
   }
   bucket.pending.reset(), bucket.rounded.reset();
   exposed_ += traffic.total().wait_seconds - before;
-  if (!bucket.owned || exact_) return;
-  const Tensor mine = registry_.reduced_gradient().piece(*bucket.owned);
-  if (bucket.sum.storage() != mine.storage()) add_scaled(registry_.context(), bucket.sum, 1, mine);
-  bucket.sum = {};
+  if (bucket.owned && !exact_) {
+    const Tensor mine = registry_.reduced_gradient().piece(*bucket.owned);
+    if (bucket.sum.storage() != mine.storage()) add_scaled(registry_.context(), bucket.sum, 1, mine);
+    bucket.sum = {};
+  }
   if (!divides_gradients()) return;
   bucket.gradient = {};
   for (const Parameter* p : bucket.parameters) contributions(*p).any = false;

@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "parallel/parameters/exact_sums.h"
 #include "parallel/parameters/parameter.h"
 
 namespace weft {
+
+// What a step that is watched tells of its gradients.
+struct WatchedGradients {
+  // A digest of the first micro-batch's, as end_probe() returns it. Absent unless gradients are summed exactly: others
+  // are held with those of later micro-batches.
+  std::optional<uint64_t> first;
+  uint64_t balance = 0;  // ExactSums::balance()
+  // A digest of the sums, where all replicas have all of them.
+  std::optional<uint64_t> sums;
+};
 
 // Sums gradients over dp in the buckets of the registry's layout, while backward still runs. Every rank starts the
 // buckets in the same fixed order, whatever order they become ready in: a bucket is ready when each of its parameters
@@ -16,9 +27,8 @@ namespace weft {
 //   Gradients  after every micro-batch: reduce-scattered and added to the owned share; the bucket's memory is freed
 // If gradients are divided, every dp rank must end the same number of micro-batches; a rank that has fewer of them ends
 // micro-batches that it never began.
-// Gradients that are summed exactly (Sharding::exact) hold one micro-batch at a time: a bucket that is ready is added
-// to its integers after every micro-batch, and these are reduced instead, at the same times. Layers open and close uses
-// through ParameterUse (model/tape.h).
+// Gradients that are summed exactly (Sharding::exact) hold one micro-batch at a time: ExactSums gets a bucket that is
+// ready after every micro-batch. Layers open and close uses through ParameterUse (model/tape.h).
 class GradientBuckets {
  public:
   explicit GradientBuckets(ParameterRegistry& registry);
@@ -47,10 +57,9 @@ class GradientBuckets {
   // sum of hashes of all gradients.
   void begin_probe();
   uint64_t end_probe();
-  // Hashes the gradients of the next micro-batch of a step as end_probe() does; only if gradients are summed exactly,
-  // since others are held with those of earlier micro-batches. digest() returns it.
-  void watch_next_micro_batch();
-  uint64_t digest() const { return digest_; }
+  // The next step's gradients are watched, which watched() tells of once the step is finished.
+  void watch();
+  WatchedGradients watched() const;
   int64_t size() const { return static_cast<int64_t>(buckets_.size()); }
   ExactSums* exact() { return exact_.get(); }  // null: gradients are summed in floating point
 

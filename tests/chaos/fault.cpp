@@ -48,14 +48,7 @@ struct Plan {
   bool mine = false;
 
   Plan() : folder(text_of("WEFT_FAULT_FOLDER")) {
-    std::vector<std::string> words(1);
-    for (const char c : text_of("WEFT_FAULT")) {
-      if (c == ':') {
-        words.emplace_back();
-      } else {
-        words.back() += c;
-      }
-    }
+    const std::vector<std::string> words = words_of(text_of("WEFT_FAULT"));
     const std::string me = text_of("OMPI_COMM_WORLD_RANK");
     if (words.size() != 6 || me.empty()) return;
     phase = words[0], nth = atoi(words[1].c_str()), rank = words[2], action = words[3], victim = words[4];

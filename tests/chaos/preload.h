@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <vector>
 
 // What the libraries that are preloaded into ranks (LD_PRELOAD) have in common.
 namespace weft::test {
@@ -24,6 +25,19 @@ inline std::string text_of(const char* variable) {
 }
 
 inline bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+// What stands between colons.
+inline std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words(1);
+  for (const char c : text) {
+    if (c == ':') {
+      words.emplace_back();
+    } else {
+      words.back() += c;
+    }
+  }
+  return words;
+}
 
 inline std::string path_of(int descriptor) {
   std::array<char, 4096> target{};

@@ -210,6 +210,8 @@ TEST_F(SaveBeside, AFailedRankEndsTheSaveOfAll) {
     auto arrays = owned_arrays(me.registry, std::vector<NamedBuffer>{{"master", me.registry.master()}});
     if (rank > 0) arrays.at(0).dtype = DType::I32;  // cannot be stored
     me.writer.start({.step = 6, .state = to_json(RunState{})}, arrays);
+    while (rank > 0 && me.writer.states().failed == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    mesh.world().barrier();  // both have failed
     const std::string error = error_of([&] {
       while (!me.step(mesh.world())) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     });
@@ -237,6 +239,23 @@ TEST_F(SaveBeside, WhatComesAfterTheCommitRunsBesideTheRank) {
   EXPECT_EQ(me.writer.finish().path, checkpoint_path(directory_, 3));
   EXPECT_EQ(was_there, true);
   EXPECT_NE(thread, std::this_thread::get_id());
+}
+
+// The thread is held before it copies, so that the copy has other bits than what was to be copied.
+TEST_F(SaveBeside, ACopyOfOtherBitsIsNotWritten) {
+  run_in_process({1, 1}, [&](Mesh& mesh, int) {
+    SavingRank me(mesh, directory_);
+    HeldDisk disk(me.context);
+    me.start(4);
+    disk.await_someone();
+    reinterpret_cast<uint8_t*>(me.registry.master().data.raw())[77] ^= 1;
+    disk.release();
+    const std::string said = error_of<DataError>([&] { me.writer.finish(); });
+    EXPECT_THAT(said, HasSubstr("rank 0 on "));
+    EXPECT_THAT(said, HasSubstr("the copy of the state that was to be saved has other bits"));
+    me.context.on_progress({});
+  });
+  EXPECT_TRUE(committed_directories(directory_).empty());
 }
 
 // A run that ends by an error does not wait for its save: of two hundred tensors, which a slow disk takes one by one,

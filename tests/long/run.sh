@@ -17,7 +17,8 @@
 #   cuda-mutations  every patch of tests/mutations/cuda breaks device code, and the test that it names fails (60 min)
 #   mutations       the same for the other patches of tests/mutations (30 min)
 #   matrix          losses of 50 steps of every layout x model x knob (5 min)
-#   replicas        one result after 200 steps on 1 to 8 replicas, at every ZeRO stage (4 min)
+#   replicas        one result after 200 steps on 1 to 8 replicas, at every ZeRO stage, and of runs that are
+#                   killed and resumed on other numbers of them (6 min)
 #   levels          the program for every x86-64 processor, at each level that this machine has (25 min, of which building 15)
 #   kills           checkpoints, while they are written: a process is killed at 400 instants, one of two ranks at 20 (3 min)
 #   chaos           600 faults in ten phases of runs on two ranks, each resumed to the same bits; then every file of a

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "base/divide_up.h"
 #include "base/hash.h"
 #include "kernels/ops/exact/fixed_point.h"
 #include "parallel/local/in_process.h"
@@ -15,7 +16,7 @@
 namespace weft {
 namespace {
 
-constexpr int kLeaves = 12;
+constexpr int kLeaves = 12, kFew = 4;  // kFew: four replicas have one each
 constexpr int64_t kWeights = 60, kRows = 41, kColumns = 3;
 constexpr int64_t kElements = kWeights + kRows * kColumns;
 
@@ -33,6 +34,7 @@ struct Grid {
   int dp = 1;
   ZeroStage zero = ZeroStage::Whole;
   int idle = 0;  // replicas without a leaf, the last ones
+  int leaves = kLeaves;
 };
 
 // The reduced gradients of a vocabulary and of other weights, and the facts of both added over the ranks.
@@ -59,15 +61,15 @@ Summed summed(const Grid& grid) {
     registry.allocate(Precision::Fp32, Purpose::Training, {.zero = grid.zero, .exact = true, .bucket_bytes = 4});
     GradientBuckets buckets(registry);
     const std::vector<int32_t> exponents = {43, 43};
-    buckets.exact()->set_exponents(exponents);
     const int active = grid.dp - grid.idle;
     std::vector<int> mine;
-    for (int leaf = 0; leaf < kLeaves; ++leaf) {
+    for (int leaf = 0; leaf < grid.leaves; ++leaf) {
       if (leaf % active == rank) mine.push_back(leaf);
     }
+    const int64_t rounds = divide_up(grid.leaves, active);
+    buckets.exact()->prepare(exponents, rounds);
     buckets.begin_step();
-    const size_t rounds = static_cast<size_t>(kLeaves / active + (kLeaves % active != 0 ? 1 : 0));
-    for (size_t i = 0; i < rounds; ++i) {
+    for (size_t i = 0; i < static_cast<size_t>(rounds); ++i) {
       buckets.begin_micro_batch(i + 1 == mine.size());
       if (i < mine.size()) {
         const Gradient of_rows = buckets.contribute(vocabulary);
@@ -100,13 +102,41 @@ Summed summed(const Grid& grid) {
 }
 
 TEST(ExactSums, AreTheSameForAnyGrouping) {
-  const Summed one = summed({});
-  for (const ZeroStage zero : {ZeroStage::Whole, ZeroStage::Optimizer, ZeroStage::Gradients}) {
-    for (const Grid& grid : {Grid{.dp = 2}, Grid{.dp = 3}, Grid{.dp = 5}, Grid{.dp = 4, .idle = 1}}) {
-      EXPECT_EQ(summed({.dp = grid.dp, .zero = zero, .idle = grid.idle}), one)
-          << grid.dp << " replicas, zero " << static_cast<int>(zero);
+  for (const int leaves : {kFew, kLeaves}) {
+    const Summed one = summed({.leaves = leaves});
+    for (const ZeroStage zero : {ZeroStage::Whole, ZeroStage::Optimizer, ZeroStage::Gradients}) {
+      for (const auto& [dp, idle] :
+           {std::pair(2, 0), std::pair(3, 0), std::pair(4, 0), std::pair(5, 0), std::pair(4, 1), std::pair(5, 1)}) {
+        EXPECT_EQ(summed({.dp = dp, .zero = zero, .idle = idle, .leaves = leaves}), one)
+            << leaves << " leaves, " << dp << " replicas, zero " << static_cast<int>(zero);
+      }
     }
   }
+}
+
+// A step of one leaf each may follow one of several, and the other way round.
+TEST(ExactSums, HoldIntegersOnlyForStepsOfSeveralLeaves) {
+  const auto bytes = [](const Grid& grid, std::vector<int64_t> steps) {
+    std::vector<size_t> held;
+    run_in_process({.dp = grid.dp}, [&](Mesh& mesh, int rank) {
+      Context context(Device{}, 1);
+      ParameterRegistry registry(context, mesh);
+      registry.add({.name = "weights", .shape = {1280}});
+      registry.allocate(Precision::Fp32, Purpose::Training, {.zero = grid.zero, .exact = true});
+      ExactSums sums(registry);
+      for (const int64_t leaves : steps) {
+        sums.prepare(std::vector<int32_t>{43}, leaves);
+        if (rank == 0) held.push_back(sums.bytes());
+      }
+    });
+    return held;
+  };
+  constexpr size_t kWhole = 1280 * 8;
+  using Held = std::vector<size_t>;
+  EXPECT_EQ(bytes({.dp = 1}, {1, 2, 1}), (Held{0, kWhole, kWhole}));
+  EXPECT_EQ(bytes({.dp = 4}, {1, 3}), (Held{0, kWhole + kWhole / 4}));
+  EXPECT_EQ(bytes({.dp = 4, .zero = ZeroStage::Optimizer}, {2}), (Held{kWhole + kWhole / 4}));
+  EXPECT_EQ(bytes({.dp = 4, .zero = ZeroStage::Gradients}, {1, 2}), (Held{0, kWhole / 4}));
 }
 
 TEST(ExactSums, AreAsNearToTheTrueSumAsThoseInFp32) {

@@ -13,8 +13,7 @@ namespace weft {
 
 // The step of the checkpoint that the command names, if it is one of this run's. Retention must not remove it: the same
 // command may come again before a save.
-std::optional<int64_t> step_named_by_command(Communicator& world, const RunDirectory& directory,
-                                             const fs::path& named);
+std::optional<int64_t> step_named_by_command(Communicator& world, const RunDirectory& directory, const fs::path& named);
 
 // run.json names what the next start must find: neither damaged checkpoints, which are set aside, nor those of a run
 // that begins from scratch.

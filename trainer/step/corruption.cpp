@@ -33,15 +33,19 @@ std::optional<uint64_t> digest_from(const double* from) {
   return from[0] == 0 ? std::nullopt : std::optional(from_halves(from + 1));
 }
 
-std::string suspicion(const Suspects& suspects, const std::vector<std::string>& names) {
+std::string named(const std::vector<int>& replicas, const std::vector<std::string>& names) {
   std::vector<std::string> of;
-  for (const int replica : suspects.replicas) of.push_back(names[static_cast<size_t>(replica)]);
-  if (of.size() > 1) {
-    return fmt::format("{} do not agree on a gradient that each of them has computed: one of them computes wrongly",
-                       fmt::join(of, " and "));
+  for (const int replica : replicas) of.push_back(names[static_cast<size_t>(replica)]);
+  return fmt::format("{}", fmt::join(of, " and "));
+}
+
+std::string suspicion(const Suspects& suspects, const std::vector<std::string>& names) {
+  const std::string of = named(suspects.replicas, names);
+  if (suspects.replicas.size() > 1) {
+    return of + " do not agree on a gradient that each of them has computed: one of them computes wrongly";
   }
-  return suspects.once ? fmt::format("{} has computed another gradient than the same ranks before or after", of[0])
-                       : fmt::format("{} computes another gradient than other ranks, from the same tokens", of[0]);
+  return of + (suspects.once ? " has computed another gradient than the same ranks before or after"
+                             : " computes another gradient than other ranks, from the same tokens");
 }
 
 }  // namespace
@@ -61,6 +65,16 @@ Suspects suspects_of(const GradientWitnesses& of, int replica, int replicas) {
   return {.replicas = {replica, after(1), after(2)}};
 }
 
+std::vector<int> outvoted(std::span<const uint64_t> digests) {
+  const auto has_most = [&](uint64_t digest) { return 2 * std::ranges::count(digests, digest) > std::ssize(digests); };
+  const auto most = std::ranges::find_if(digests, has_most);
+  std::vector<int> others;
+  for (size_t i = 0; i < digests.size(); ++i) {
+    if (most == digests.end() || digests[i] != *most) others.push_back(static_cast<int>(i));
+  }
+  return others;
+}
+
 CorruptionChecks::CorruptionChecks(TrainingStep& step, Mesh& mesh, Context& context, int64_t every,
                                    const std::string& numerics)
     : step_(step), mesh_(mesh), context_(context), every_(every) {
@@ -74,20 +88,18 @@ CorruptionChecks::CorruptionChecks(TrainingStep& step, Mesh& mesh, Context& cont
   }
 }
 
-std::function<void(std::optional<uint64_t>)> CorruptionChecks::before(int64_t step, const ReadShare& read,
-                                                                      const StepState& state) {
+std::function<void()> CorruptionChecks::before(int64_t step, const ReadShare& read, const StepState& state) {
   seconds_ = 0;
   const bool gradients = looks_at(step) && compares_gradients(), weights = kept_.has_value();
   if (gradients) compute_again(read, state);
   if (!gradients && !weights) return {};
-  return [=, this](std::optional<uint64_t> in_step) {
+  return [=, this] {
     if (weights) compare_state(step);
-    if (gradients) compare_gradients(in_step, step);
+    if (gradients) compare_gradients(step);
   };
 }
 
-std::optional<double> CorruptionChecks::after(int64_t step,
-                                              const std::function<std::vector<NamedBuffer>()>& buffers) {
+std::optional<double> CorruptionChecks::after(int64_t step, const std::function<std::vector<NamedBuffer>()>& buffers) {
   if (!looks_at(step)) return std::nullopt;
   const auto began = std::chrono::steady_clock::now();
   buffers_ = buffers();
@@ -124,29 +136,50 @@ void CorruptionChecks::compute_again(const ReadShare& read, const StepState& sta
   seconds_ = seconds_since(began);
 }
 
-void CorruptionChecks::compare_gradients(std::optional<uint64_t> in_step, int64_t step) {
+// Every replica sends what it knows: its own digests, and those of the replicas before it.
+std::string CorruptionChecks::suspicion_of_gradients() {
+  const WatchedGradients watched = step_.watched_gradients();
   const auto replicas = static_cast<size_t>(mesh_.dp().size()), me = static_cast<size_t>(mesh_.dp().rank());
-  const size_t of_replica = kSent * static_cast<size_t>(2 + witnesses_);
-  std::vector<double> all(replicas * of_replica);
-  if (again_) put_digest(in_step, &all[me * of_replica]);
-  put_digest(again_, &all[me * of_replica + kSent]);
+  const auto witnesses = static_cast<size_t>(witnesses_);
+  // Of each replica: in the step, again, by others; its sums. Of all together: the balance.
+  const size_t of_replica = kSent * (3 + witnesses), balance = replicas * of_replica;
+  std::vector<double> all(balance + 2);
+  double* const mine = &all[me * of_replica];
+  if (again_) put_digest(watched.first, mine);
+  put_digest(again_, mine + kSent);
+  put_digest(watched.sums, mine + kSent * (2 + witnesses));
   for (size_t i = 0; i < of_others_.size(); ++i) {
     put_digest(of_others_[i], &all[(me + replicas - i - 1) % replicas * of_replica + kSent * (2 + i)]);
   }
+  std::ranges::copy(halves(watched.balance), &all[balance]);
   mesh_.dp().all_reduce_host(all, ReduceOp::Sum);
-  Suspects found;
-  for (size_t replica = 0; replica < replicas && found.replicas.empty(); ++replica) {
+
+  std::vector<uint64_t> sums;
+  for (size_t replica = 0; replica < replicas; ++replica) {
     const double* its = &all[replica * of_replica];
     GradientWitnesses of{.in_step = digest_from(its), .again = digest_from(its + kSent), .others = {}};
-    for (size_t i = 0; i < static_cast<size_t>(witnesses_); ++i)
-      of.others.push_back(digest_from(its + kSent * (2 + i)).value_or(0));
-    found = suspects_of(of, static_cast<int>(replica), static_cast<int>(replicas));
+    for (size_t i = 0; i < witnesses; ++i) of.others.push_back(digest_from(its + kSent * (2 + i)).value_or(0));
+    const Suspects found = suspects_of(of, static_cast<int>(replica), static_cast<int>(replicas));
+    if (!found.replicas.empty()) return suspicion(found, gather_texts(mesh_.dp(), my_name()));
+    sums.push_back(digest_from(its + kSent * (2 + witnesses)).value_or(0));
   }
+  if (from_halves(&all[balance]) != 0) {
+    return "replicas have received other gradients than were sent to them: a link, or the memory at one of its ends, "
+           "has "
+           "changed them";
+  }
+  const std::vector<int> other_sums = outvoted(sums);
+  if (other_sums.empty()) return "";
+  return named(other_sums, gather_texts(mesh_.dp(), my_name())) +
+         (other_sums.size() == replicas ? " do not have the same sums of gradients"
+                                        : " has other sums of gradients than the other replicas");
+}
+
+void CorruptionChecks::compare_gradients(int64_t step) {
+  const std::string mine = suspicion_of_gradients();
   // Along another dp axis all may be well: every rank has to know.
-  const bool any = mesh_.world().all_reduce_host(found.replicas.empty() ? 0.0 : 1.0, ReduceOp::Max) > 0;
-  if (!any) return;
-  const std::vector<std::string> names = gather_texts(mesh_.dp(), my_name());
-  const std::string said = first_text(mesh_.world(), found.replicas.empty() ? "" : suspicion(found, names));
+  const std::string said = first_text(mesh_.world(), mine);
+  if (said.empty()) return;
   throw CorruptionError(fmt::format("step {}: {}; the step is not applied", step, said), kWhatToDo);
 }
 

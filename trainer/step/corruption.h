@@ -38,14 +38,18 @@ struct Suspects {
   bool once = false;          // it computed something else once, and then what all others did
 };
 Suspects suspects_of(const GradientWitnesses& of, int replica, int replicas);
+// The replicas whose digest is not that of more than half of them: all, if there is no such digest.
+std::vector<int> outvoted(std::span<const uint64_t> digests);
 
 // Finds bits that change without an error: a processor that computes wrongly, memory that forgets
 // (docs/operation.md#memory-and-processors-that-change-bits). It looks at one step in `every` (train.verify_every):
 //   gradients       the first micro-batch of each replica is read and computed again, by itself and by the one or two
-//                   replicas after it; all must have the same bits. The step is not applied if they do not.
+//                   replicas after it; all must have the same bits
+//   their sums      what replicas have received for exact sums is what was sent; sums that all have are the same on all
 //   weights and     their digest after the step is compared with that before the next one's update
 //   moments
-// All ranks make the same calls in the same steps. CorruptionError on every rank, with the suspects.
+// The step is not applied if they differ. All ranks make the same calls in the same steps. CorruptionError on every
+// rank, with the suspects.
 class CorruptionChecks {
  public:
   // Reads the share of a replica, by its number, of the step that is checked.
@@ -57,8 +61,7 @@ class CorruptionChecks {
 
   // Before a step: computes micro-batches again if it is looked at. `state` is that of the step. Returns what the step
   // is to call before its update (StepRequests::before_update); empty if nothing is compared in it.
-  std::function<void(std::optional<uint64_t> in_step)> before(int64_t step, const ReadShare& read,
-                                                              const StepState& state);
+  std::function<void()> before(int64_t step, const ReadShare& read, const StepState& state);
   // After its update: the seconds that the look at it has cost, its comparison before the next update included.
   // `buffers` returns weights and moments.
   std::optional<double> after(int64_t step, const std::function<std::vector<NamedBuffer>()>& buffers);
@@ -68,7 +71,8 @@ class CorruptionChecks {
   bool looks_at(int64_t step) const { return every_ > 0 && step % every_ == 0; }
   bool compares_gradients() const;
   void compute_again(const ReadShare& read, const StepState& state);
-  void compare_gradients(std::optional<uint64_t> in_step, int64_t step);
+  void compare_gradients(int64_t step);
+  std::string suspicion_of_gradients();  // "" if there is none; collective over dp
   void compare_state(int64_t step);
   uint64_t state_digest() const;
   std::string my_name() const;

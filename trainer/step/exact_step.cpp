@@ -33,7 +33,7 @@ ExactStep::ExactStep(Transformer& model, ExactSums& sums)
       facts_(model.parameters().parameters().size()),
       losses_(model.context().empty({2 * kMostLeaves}, DType::F64)) {}
 
-void ExactStep::prepare() { sums_.set_exponents(exponents_.now()); }
+void ExactStep::prepare(const StepBatches& batches) { sums_.prepare(exponents_.now(), batches.most_micro); }
 
 void ExactStep::clear_losses() { fill(model_.context(), losses_, 0); }
 

@@ -25,7 +25,7 @@ class ExactStep {
   size_t integer_bytes() const { return sums_.bytes(); }
   void begin_step() { exponents_.begin_step(); }
   // Before a try at the step is queued; not to be captured into a graph.
-  void prepare();
+  void prepare(const StepBatches& batches);
   void clear_losses();
   // The sums of this rank's micro-batch i.
   LossSums loss(size_t micro) const;

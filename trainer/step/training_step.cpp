@@ -207,7 +207,7 @@ size_t TrainingStep::take_through(const ModelBatch& micro, int64_t number, const
 void TrainingStep::probe_largest_step(const StepBatches& batches) {
   StepState state;
   state.inverse_divisor = 1.0 / static_cast<double>(std::max<int64_t>(batches.step_target_tokens, 1));
-  if (exact_) exact_->prepare();
+  if (exact_) exact_->prepare(batches);
   run_eagerly(batches, state, &batches);
   ahead_.clear();
 }
@@ -272,8 +272,8 @@ StepReport TrainingStep::compute(const StepBatches& batches, const StepState& st
   const bool replayed =
       graphs_ && has_room_for_graph(batches.shape) && graphs_->take(batches) && !watched() && !requests.before_update;
   const bool captured = replayed && !graphs_->contains(batches.shape);
-  if (exact_) exact_->prepare();
-  if (requests.before_update && exact_) buckets_.watch_next_micro_batch();
+  if (exact_) exact_->prepare(batches);
+  if (requests.before_update) buckets_.watch();
   const StepCounts counts = replayed ? run_as_graph(batches, state, next) : run_eagerly(batches, state, next);
   const Time before_reduce = timer.read();
   timer.restart();
@@ -303,7 +303,7 @@ StepReport TrainingStep::run(const StepBatches& batches, StepState state, int64_
   const StepOutcome& outcome = step.outcome;
   state.skip = outcome.skipped;
   state.clip = options_.clip_norm > 0 ? std::min(1.0, options_.clip_norm / (outcome.gradient_norm + 1e-6)) : 1.0;
-  if (requests.before_update) requests.before_update(exact_ ? std::optional(buckets_.digest()) : std::nullopt);
+  if (requests.before_update) requests.before_update();
   optimizer_.correct_bias(state, updates + 1);
   step.times.copy_wait += await_copies();
   update(state);

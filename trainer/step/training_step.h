@@ -63,9 +63,9 @@ struct StepRequests {
   SaveStates save;
   bool save_due = false;
   SpikeLimits limits;  // all ranks have the same
-  // Called before the update of a step that is checked, with a digest of the gradient of this rank's first micro-batch
-  // if gradients are summed exactly. Its errors leave the step unapplied. Such a step is launched as no graph.
-  std::function<void(std::optional<uint64_t> digest)> before_update;
+  // Called before the update of a step that is checked: it may ask for watched_gradients(). Its errors leave the step
+  // unapplied. Such a step is launched as no graph.
+  std::function<void()> before_update;
 };
 
 // One optimizer step of one rank: forward and backward over its micro-batches while gradient buckets are summed over
@@ -86,6 +86,8 @@ class TrainingStep {
   // A digest of the gradient of the share's first micro-batch (GradientBuckets::end_probe()). `state` is that of the
   // share's step, as for run(). Not between run() and the end of its update.
   uint64_t gradient_digest(const StepBatches& share, StepState state);
+  // Before the update of a step that is checked.
+  WatchedGradients watched_gradients() const { return buckets_.watched(); }
   // Waits for gathers of weights. Collective.
   void finish_weight_gather() { model_.parameters().finish_weight_gather(); }
   bool launches_graphs() const { return graphs_ != nullptr; }

@@ -2,6 +2,7 @@
 #include "kernels/formulas/fixed_point.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cmath>
@@ -31,6 +32,20 @@ class SharedFacts {
   int64_t* facts_;
 };
 
+// The flags of a run of elements, whose integers it writes or adds.
+template <bool kLow, bool kAdd>
+int64_t to_run(const float* x, double scale, int64_t* high, int64_t* low, int64_t elements) {
+  int64_t flags = 0;
+#pragma omp simd reduction(| : flags)
+  for (int64_t i = 0; i < elements; ++i) {
+    const formulas::FixedPoint point = formulas::fixed_point<kLow>(x[i], scale);
+    high[i] = kAdd ? high[i] + point.high : point.high;
+    if constexpr (kLow) low[i] = kAdd ? low[i] + point.low : point.low;
+    flags |= point.flags;
+  }
+  return flags;
+}
+
 template <bool kLow, bool kAdd>
 void to_fixed_point(const ToFixedPoint& args, int threads) {
   const float* const x = args.x.device_data<float>();
@@ -39,15 +54,7 @@ void to_fixed_point(const ToFixedPoint& args, int threads) {
   const double scale = formulas::power_of_two(*args.exponent.device_data<int32_t>());
   const SharedFacts facts(args.facts);
   parallel_for(threads, args.x.elements(), kElementGrain, [=](int64_t begin, int64_t end) {
-    int64_t flags = 0;
-#pragma omp simd reduction(| : flags)
-    for (int64_t i = begin; i < end; ++i) {
-      const formulas::FixedPoint point = formulas::fixed_point<kLow>(x[i], scale);
-      high[i] = kAdd ? high[i] + point.high : point.high;
-      if constexpr (kLow) low[i] = kAdd ? low[i] + point.low : point.low;
-      flags |= point.flags;
-    }
-    facts.unite(flags);
+    facts.unite(to_run<kLow, kAdd>(x + begin, scale, high + begin, kLow ? low + begin : nullptr, end - begin));
   });
 }
 
@@ -56,6 +63,12 @@ struct RunFacts {
   int64_t squares_high = 0, squares_low = 0;
   float greatest = 0;
   int32_t flags = 0;
+
+  void add(const RunFacts& other) {
+    squares_high += other.squares_high, squares_low += other.squares_low;
+    greatest = std::max(greatest, other.greatest);
+    flags |= other.flags;
+  }
 };
 
 // Any sums.
@@ -103,8 +116,23 @@ bool all_small(const int64_t* high, int64_t elements) {
 }
 
 template <bool kLow, bool kCounted>
+RunFacts from_any_run(const int64_t* high, const int64_t* low, double scale, float* out, int64_t elements) {
+  const auto run = all_small(high, elements) ? from_small_run<kLow, kCounted> : from_run<kLow, kCounted>;
+  return run(high, low, scale, out, elements);
+}
+
+// What a thread has found of its elements.
+template <bool kCounted>
+void tell(const SharedFacts& facts, const RunFacts& of) {
+  if (kCounted) facts.add(kFactSquaresHigh, of.squares_high), facts.add(kFactSquaresLow, of.squares_low);
+  facts.raise(std::bit_cast<int32_t>(of.greatest));
+  facts.unite(of.flags);
+}
+
+constexpr int64_t kRun = 1024;  // the integers of a run stay in the nearest cache
+
+template <bool kLow, bool kCounted>
 void from_fixed_point(const FromFixedPoint& args, int threads) {
-  constexpr int64_t kRun = 2048;  // stays in the nearest cache
   const int64_t* const high = args.high.device_data<int64_t>();
   const int64_t* const low = kLow ? args.low.device_data<int64_t>() : nullptr;
   float* const out = args.out.device_data<float>();
@@ -113,16 +141,36 @@ void from_fixed_point(const FromFixedPoint& args, int threads) {
   parallel_for(threads, args.out.elements(), kElementGrain, [=](int64_t begin, int64_t end) {
     RunFacts all;
     for (int64_t i = begin; i < end; i += kRun) {
-      const int64_t elements = std::min(kRun, end - i);
-      const auto run = all_small(high + i, elements) ? from_small_run<kLow, kCounted> : from_run<kLow, kCounted>;
-      const RunFacts of = run(high + i, kLow ? low + i : nullptr, scale, out + i, elements);
-      all.squares_high += of.squares_high, all.squares_low += of.squares_low;
-      all.greatest = std::max(all.greatest, of.greatest);
-      all.flags |= of.flags;
+      all.add(
+          from_any_run<kLow, kCounted>(high + i, kLow ? low + i : nullptr, scale, out + i, std::min(kRun, end - i)));
     }
-    if (kCounted) facts.add(kFactSquaresHigh, all.squares_high), facts.add(kFactSquaresLow, all.squares_low);
-    facts.raise(std::bit_cast<int32_t>(all.greatest));
-    facts.unite(all.flags);
+    tell<kCounted>(facts, all);
+  });
+}
+
+template <bool kLow, bool kCounted>
+void sum_exactly(const SumExactly& args, int threads) {
+  const float* const x = args.x.device_data<float>();
+  float* const out = args.out.device_data<float>();
+  const int32_t exponent = *args.exponent.device_data<int32_t>();
+  const double scale = formulas::power_of_two(exponent), back = formulas::power_of_two(-exponent);
+  const int64_t terms = args.terms, stride = args.stride;
+  const SharedFacts facts(args.facts);
+  parallel_for(threads, args.out.elements(), kElementGrain, [=](int64_t begin, int64_t end) {
+    std::array<int64_t, kRun> high;
+    std::array<int64_t, kLow ? kRun : 1> low;
+    RunFacts all;
+    int64_t flags = 0;
+    for (int64_t i = begin; i < end; i += kRun) {
+      const int64_t elements = std::min(kRun, end - i);
+      flags |= to_run<kLow, false>(x + i, scale, high.data(), low.data(), elements);
+      for (int64_t t = 1; t < terms; ++t) {
+        flags |= to_run<kLow, true>(x + t * stride + i, scale, high.data(), low.data(), elements);
+      }
+      all.add(from_any_run<kLow, kCounted>(high.data(), low.data(), back, out + i, elements));
+    }
+    all.flags |= static_cast<int32_t>(flags);
+    tell<kCounted>(facts, all);
   });
 }
 
@@ -144,13 +192,10 @@ void CpuBackend::run(const FromFixedPoint& args) {
 }
 
 template <>
-void CpuBackend::run(const AddIntegers& args) {
-  const int64_t* const from = args.from.device_data<int64_t>();
-  int64_t* const to = args.to.device_data<int64_t>();
-  parallel_for(threads_, args.to.elements(), kElementGrain, [=](int64_t begin, int64_t end) {
-#pragma omp simd
-    for (int64_t i = begin; i < end; ++i) to[i] += from[i];
-  });
+void CpuBackend::run(const SumExactly& args) {
+  const bool counted = args.counted;
+  if (args.low) return counted ? sum_exactly<true, true>(args, threads_) : sum_exactly<true, false>(args, threads_);
+  counted ? sum_exactly<false, true>(args, threads_) : sum_exactly<false, false>(args, threads_);
 }
 
 }  // namespace weft::cpu

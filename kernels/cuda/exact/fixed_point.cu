@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/cuda_backend.h"
+#include "kernels/cuda/pieces.cuh"
 #include "kernels/cuda/rows.cuh"
 #include "kernels/cuda/runtime/types.h"
 #include "kernels/cuda/tuning.h"
+#include "kernels/cuda/vector.cuh"
 #include "kernels/formulas/fixed_point.h"
 
 namespace weft::cuda {
@@ -96,15 +98,38 @@ __global__ void __launch_bounds__(kThreads) fixed_point_elements(const float* x,
   unite_flags(facts, row_reduce(flags, words, [](int a, int b) { return a | b; }));
 }
 
+// What a thread has found of its elements.
+struct ThreadFacts {
+  int64_t squares_high = 0, squares_low = 0;
+  int greatest = 0, flags = 0;
+
+  __device__ void add(const formulas::FixedPointFacts& element) {
+    squares_high += element.squares_high, squares_low += element.squares_low;
+    greatest = max(greatest, element.size);
+    flags |= element.flags;
+  }
+};
+
+// Adds what a block's threads have found.
+template <bool kCounted>
+__device__ inline void tell(int64_t* facts, const ThreadFacts& of) {
+  __shared__ int64_t sums[2][kThreads / kWarp];
+  __shared__ int words[2][kThreads / kWarp];
+  const auto sum = [](int64_t a, int64_t b) { return a + b; };
+  if constexpr (kCounted) {
+    add_fact(facts, kFactSquaresHigh, row_reduce(of.squares_high, sums[0], sum));
+    add_fact(facts, kFactSquaresLow, row_reduce(of.squares_low, sums[1], sum));
+  }
+  raise_greatest(facts, row_reduce(of.greatest, words[0], [](int a, int b) { return max(a, b); }));
+  unite_flags(facts, row_reduce(of.flags, words[1], [](int a, int b) { return a | b; }));
+}
+
 template <bool kAligned, bool kLow, bool kCounted>
 __global__ void __launch_bounds__(kThreads)
     elements_of_fixed_point(const int64_t* high, const int64_t* low, const int32_t* exponent, float* out,
                             int64_t* facts, int64_t elements) {
-  __shared__ int64_t sums[2][kThreads / kWarp];
-  __shared__ int words[2][kThreads / kWarp];
   const double scale = formulas::power_of_two(-*exponent);
-  int64_t squares_high = 0, squares_low = 0;
-  int greatest = 0, flags = 0;
+  ThreadFacts found;
   for (int piece = 0; piece < tuning::kFixedPointPieces; ++piece) {
     const int64_t first = int64_t{blockIdx.x} * kBlock + (piece * kThreads + threadIdx.x) * kPiece;
     const int64_t left = elements - first;
@@ -114,31 +139,45 @@ __global__ void __launch_bounds__(kThreads)
     if constexpr (kLow) load_pair<kAligned>(low + first, left, from_low);
 #pragma unroll
     for (int i = 0; i < kPiece; ++i) {
-      const auto element = formulas::from_fixed_point<kLow, kCounted>(from_high[i], from_low[i], scale, to[i]);
-      squares_high += element.squares_high, squares_low += element.squares_low;
-      greatest = max(greatest, element.size);
-      flags |= element.flags;
+      found.add(formulas::from_fixed_point<kLow, kCounted>(from_high[i], from_low[i], scale, to[i]));
     }
     store_pair<kAligned>(out + first, left, to);
   }
-  const auto sum = [](int64_t a, int64_t b) { return a + b; };
-  if constexpr (kCounted) {
-    add_fact(facts, kFactSquaresHigh, row_reduce(squares_high, sums[0], sum));
-    add_fact(facts, kFactSquaresLow, row_reduce(squares_low, sums[1], sum));
-  }
-  raise_greatest(facts, row_reduce(greatest, words[0], [](int a, int b) { return max(a, b); }));
-  unite_flags(facts, row_reduce(flags, words[1], [](int a, int b) { return a | b; }));
+  tell<kCounted>(facts, found);
 }
 
-template <bool kAligned>
-__global__ void __launch_bounds__(kThreads) add_integer_elements(const int64_t* from, int64_t* to, int64_t elements) {
-  const int64_t first = thread_index() * kPiece, left = elements - first;
-  int64_t a[kPiece], b[kPiece];
-  load_pair<kAligned>(from + first, left, a);
-  load_pair<kAligned>(to + first, left, b);
+constexpr int kTermPiece = kVector<float>;
+constexpr int kTermPieces = kPiece * tuning::kFixedPointPieces / kTermPiece;  // of a thread: as many elements as above
+
+// x: `terms` rows, `stride` apart; out may be the first.
+template <bool kAligned, bool kLow, bool kCounted>
+__global__ void __launch_bounds__(kThreads)
+    exact_sums_of_rows(const float* x, int64_t terms, int64_t stride, const int32_t* exponent, float* out,
+                       int64_t* facts, int64_t elements) {
+  const double scale = formulas::power_of_two(*exponent), back = formulas::power_of_two(-*exponent);
+  ThreadFacts found;
+  for (int piece = 0; piece < kTermPieces; ++piece) {
+    const int64_t first = int64_t{blockIdx.x} * kBlock + (piece * kThreads + threadIdx.x) * kTermPiece;
+    const int64_t left = elements - first;
+    int64_t high[kTermPiece] = {}, low[kTermPiece] = {};
+    for (int64_t term = 0; term < terms; ++term) {
+      float from[kTermPiece];
+      load_piece<kAligned>(x + term * stride + first, left, from);
 #pragma unroll
-  for (int i = 0; i < kPiece; ++i) b[i] += a[i];
-  store_pair<kAligned>(to + first, left, b);
+      for (int i = 0; i < kTermPiece; ++i) {
+        const formulas::FixedPoint point = formulas::fixed_point<kLow>(from[i], scale);
+        high[i] += point.high, low[i] += point.low;
+        found.flags |= static_cast<int>(point.flags);
+      }
+    }
+    float to[kTermPiece];
+#pragma unroll
+    for (int i = 0; i < kTermPiece; ++i) {
+      found.add(formulas::from_fixed_point<kLow, kCounted>(high[i], low[i], back, to[i]));
+    }
+    store_piece<kAligned>(out + first, left, to);
+  }
+  tell<kCounted>(facts, found);
 }
 
 // Whether pairs of f32 and of i64 can be read at once; an absent tensor can.
@@ -184,15 +223,17 @@ void CudaBackend::run(const FromFixedPoint& args) {
 }
 
 template <>
-void CudaBackend::run(const AddIntegers& args) {
-  const int64_t* const from = args.from.device_data<int64_t>();
-  int64_t* const to = args.to.device_data<int64_t>();
-  const int64_t n = args.to.elements();
+void CudaBackend::run(const SumExactly& args) {
+  const float* const x = args.x.device_data<float>();
+  float* const out = args.out.device_data<float>();
+  const int64_t n = args.out.elements();
   with_flags(
-      [&]<bool kAligned>() {
-        launch(stream(), add_integer_elements<kAligned>, blocks_for(n, kThreads * kPiece), kThreads, 0, from, to, n);
+      [&]<bool kAligned, bool kLow, bool kCounted>() {
+        launch(stream(), exact_sums_of_rows<kAligned, kLow, kCounted>, blocks_for(n, kBlock), kThreads, 0, x,
+               args.terms, args.stride, args.exponent.device_data<int32_t>(), out, args.facts.device_data<int64_t>(),
+               n);
       },
-      on_pairs(from) && on_pairs(to));
+      vectorised(x, args.stride) && vectorised(out, args.stride), args.low, args.counted);
 }
 
 }  // namespace weft::cuda

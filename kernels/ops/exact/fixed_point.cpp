@@ -40,13 +40,20 @@ void from_fixed_point(Context& context, const FromFixedPoint& args) {
            args);
 }
 
-void add_integers(Context& context, const Tensor& from, const Tensor& to) {
-  const Checks check(context, "add_integers");
-  check.present("to", to);
-  check.vector("to", to, to.elements(), DType::I64);
-  check.vector("from", from, to.elements(), DType::I64);
-  dispatch(context, {"add_integers", OperationKind::Memory, static_cast<double>(to.elements()), 3.0 * bytes_of({to})},
-           AddIntegers{from, to});
+void sum_exactly(Context& context, const SumExactly& args) {
+  const Checks check(context, "sum_exactly");
+  check.present("out", args.out);
+  const int64_t n = args.out.elements();
+  check.vector("out", args.out, n, DType::F32);
+  check.that(args.terms >= 1 && args.terms <= kMostFixedPointTerms && (args.terms == 1 || args.stride >= n),
+             "{} terms of {} elements, {} apart", args.terms, n, args.stride);
+  check.vector("x", args.x, (args.terms - 1) * args.stride + n, DType::F32);
+  check.vector("exponent", args.exponent, 1, DType::I32);
+  check.vector("facts", args.facts, kFixedPointFacts, DType::I64);
+  const auto terms = static_cast<double>(args.terms), elements = static_cast<double>(n);
+  dispatch(context,
+           {"sum_exactly", OperationKind::Memory, (5.0 * terms + 8.0) * elements, (terms + 1) * bytes_of({args.out})},
+           args);
 }
 
 }  // namespace weft

@@ -23,7 +23,7 @@ constexpr int64_t kFactOverflow = 1, kFactNonFinite = 2;  // bits of kFactFlags
 // The exponents that operations take.
 constexpr int32_t kLeastExponent = -200, kMostExponent = 250;
 
-// The most terms that a sum may have: calls with Accumulate::Add and terms of add_integers together.
+// The most terms that a sum may have, in calls with Accumulate::Add or rows, and in sums of integers.
 constexpr int64_t kMostFixedPointTerms = 4096;
 
 // A gradient in fixed point: an element is the integers (high, low) with x 2^exponent = high + low 2^-52, rounded to
@@ -51,10 +51,18 @@ struct FromFixedPoint {
 };
 void from_fixed_point(Context& context, const FromFixedPoint& args);
 
-// to += from; both i64, of as many elements.
-struct AddIntegers {
-  Tensor from, to;
+// The exact sum of terms that are all there: out and facts are, to the bit, what to_fixed_point of each term and
+// from_fixed_point of the sum would give, and no integers are stored.
+struct SumExactly {
+  Tensor x;  // f32[(terms - 1) stride + n]: term t begins at t stride
+  int64_t terms = 1;
+  int64_t stride = 0;  // at least n if there are several terms
+  bool low = false;    // whether integers have a low part
+  Tensor exponent;     // i32[1], as above
+  Tensor out;          // f32[n]; may be the first term
+  Tensor facts;
+  bool counted = true;
 };
-void add_integers(Context& context, const Tensor& from, const Tensor& to);
+void sum_exactly(Context& context, const SumExactly& args);
 
 }  // namespace weft

@@ -84,8 +84,6 @@ TEST(FixedPointFacts, DoNotDependOnThreads) {
   const std::vector<float> x = gradients(kMany, 9, 60);
   const Integers a = fixed(one, x), b = fixed(three, x);
   EXPECT_EQ(back(one, a), back(three, b));
-  add_integers(one, a.low, a.high);
-  add_integers(three, b.low, b.high);
   EXPECT_TRUE(same_bits(a.high, b.high));
   EXPECT_TRUE(same_bits(a.low, b.low));
   EXPECT_TRUE(same_bits(a.facts, b.facts));
@@ -140,8 +138,6 @@ TEST(FixedPointFacts, MisfitsAreNamedAndDryRunsCount) {
               from_fixed_point(context, {.high = long_one, .exponent = integers(context, {0}), .out = rounded});
             }),
             "from_fixed_point: out is bf16[4], expected 4 elements of f32");
-  EXPECT_EQ(error_of([&] { add_integers(context, long_one, rounded); }),
-            "add_integers: to is bf16[4], expected 4 elements of i64");
 
   ToFixedPoint args = make(dry, 1000);
   const auto bytes = [&](const char* operation) { return dry.ledger().entries().at(operation).bytes; };
@@ -149,8 +145,6 @@ TEST(FixedPointFacts, MisfitsAreNamedAndDryRunsCount) {
   EXPECT_EQ(bytes("to_fixed_point"), 1000 * (4 + 8 + 8));
   from_fixed_point(dry, {args.high, args.low, args.exponent, args.x, args.facts});
   EXPECT_EQ(bytes("from_fixed_point"), 1000 * (8 + 8 + 4));
-  add_integers(dry, args.low, args.high);
-  EXPECT_EQ(bytes("add_integers"), 1000 * 3 * 8);
   args.low = {}, args.mode = Accumulate::Add;
   to_fixed_point(dry, args);
   EXPECT_EQ(bytes("to_fixed_point"), 1000 * (4 + 8 + 8) + 1000 * (4 + 2 * 8));

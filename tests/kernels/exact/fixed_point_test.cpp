@@ -2,7 +2,6 @@
 #include "kernels/formulas/fixed_point.h"
 
 #include <array>
-#include <numeric>
 
 #include "tests/kernels/fixture/fixed_point.h"
 
@@ -10,6 +9,11 @@ namespace weft {
 namespace {
 
 using namespace test;
+
+// As collectives add integers.
+void add_to(const Tensor& from, const Tensor& to) {
+  for (int64_t i = 0; i < to.elements(); ++i) to.data<int64_t>()[i] += from.data<int64_t>()[i];
+}
 
 TEST(FixedPoint, IsTheNearestInteger) {
   OperationContext context;
@@ -55,8 +59,8 @@ TEST(FixedPoint, SumsDoNotDependOnTheOrderAndGroupingOfTheirTerms) {
       for (int64_t t = g + 3; t < kTerms; t += 3) add(context, terms[t], groups[g]);
     }
     for (const int64_t g : {2, 0}) {
-      add_integers(context, groups[g].high, groups[1].high);
-      if (with_low) add_integers(context, groups[g].low, groups[1].low);
+      add_to(groups[g].high, groups[1].high);
+      if (with_low) add_to(groups[g].low, groups[1].low);
     }
     for (const Integers& other : {backwards, groups[1]}) {
       EXPECT_TRUE(same_bits(forwards.high, other.high));
@@ -80,7 +84,7 @@ TEST(FixedPoint, FourThousandTermsFit) {
   const Integers sums = fixed(context, x, 0);
   int64_t terms = 1;
   for (; terms < kMostFixedPointTerms; terms *= 2) {
-    for (const Tensor& part : {sums.high, sums.low}) add_integers(context, copy(context, part), part);
+    for (const Tensor& part : {sums.high, sums.low}) add_to(part, part);
   }
   EXPECT_EQ(terms, kMostFixedPointTerms);
   EXPECT_EQ(sums.fact(kFactFlags), 0);
@@ -166,21 +170,6 @@ TEST(FixedPoint, IntegersOfAnySizeBecomeTheNearestF64) {
   }
   for (const int32_t exponent : {-200, -1, 0, 1, 250}) {
     EXPECT_EQ(formulas::power_of_two(exponent), std::ldexp(1.0, exponent));
-  }
-}
-
-TEST(AddIntegers, IsTheSumWhereverItsTensorsBegin) {
-  OperationContext context;
-  for (const int64_t n : {0, 1, 7, 129, 5003}) {
-    for (const int64_t first : {0, 1, 2}) {
-      const Tensor from = context.empty({n + first}, DType::I64), to = context.empty({n + first}, DType::I64);
-      std::iota(from.data<int64_t>(), from.data<int64_t>() + n + first, int64_t{-40});
-      std::fill_n(to.data<int64_t>(), n + first, int64_t{1} << 61);
-      add_integers(context, from.slice(first, n + first), to.slice(first, n + first));
-      for (int64_t i = 0; i < n + first; ++i) {
-        ASSERT_EQ(to.data<int64_t>()[i], (int64_t{1} << 61) + (i < first ? 0 : i - 40)) << i;
-      }
-    }
   }
 }
 

@@ -137,7 +137,11 @@ void CudaTraffic::fixed_point() {
   expect_whole_requests("from_fixed_point", {elements * (8 + 8 + 4)}, [&] {
     from_fixed_point(context_, {high, low, exponent, x, facts});
   });
-  expect_whole_requests("add_integers", {elements * 3 * 8}, [&] { add_integers(context_, low, high); });
+  const Tensor sum = context_.empty({kRows * width_ / 2}, DType::F32);
+  expect_whole_requests("sum_exactly", {elements * 4 + elements / 2 * 4}, [&] {
+    sum_exactly(context_,
+                {.x = x, .terms = 2, .stride = kRows * width_ / 2, .exponent = exponent, .out = sum, .facts = facts});
+  });
 }
 
 void CudaTraffic::cross_entropy() {

@@ -48,6 +48,15 @@ TEST(SuspectsOf, WhatLastsNamesThePairOrWithAThirdTheReplica) {
   EXPECT_EQ(suspects(7, 7, {8, 9}).replicas, (std::vector<int>{2, 3, 0}));
 }
 
+TEST(Outvoted, AreThoseThatMostDoNotAgreeWith) {
+  const auto of = [](std::vector<uint64_t> digests) { return outvoted(digests); };
+  EXPECT_EQ(of({7, 7, 7}), std::vector<int>{});
+  EXPECT_EQ(of({7, 8, 7}), std::vector<int>{1});
+  EXPECT_EQ(of({7, 8, 7, 9, 7}), (std::vector<int>{1, 3}));
+  EXPECT_EQ(of({7, 8}), (std::vector<int>{0, 1})) << "two cannot outvote each other";
+  EXPECT_EQ(of({7}), std::vector<int>{});
+}
+
 struct Corruption : testing::Test {
   Corruption() {
     run.job().batch.sequences = 9;
@@ -137,10 +146,16 @@ TEST_F(Corruption, AFlippedMasterIsComparedWithItsDigest) {
   }
 }
 
-// Rank 2 trains on another token than its dataset has: its step differs from what it computes from what it reads again.
-TEST(CorruptionChecks, AFlippedTokenNamesItsRank) {
-  const std::string said = error_of<CorruptionError>([] {
-    run_in_process({.dp = 3}, [](Mesh& mesh, int rank) {
+// One step of three replicas that is checked: of each of them `before` gets its tokens, and `between` its gradients
+// once they are summed.
+struct CheckedStep {
+  std::function<void(int rank, StepBatches& mine)> before = [](int, StepBatches&) {};
+  std::function<void(int rank, ParameterRegistry& parameters)> between = [](int, ParameterRegistry&) {};
+};
+
+std::string error_of_step(const CheckedStep& with) {
+  return error_of<CorruptionError>([&] {
+    run_in_process({.dp = 3}, [&](Mesh& mesh, int rank) {
       Context context(Device{}, 1);
       const auto model = make_model(context, mesh, {.config = small_config(false), .vocabularies = {.target = 50}});
       model->allocate(Precision::Fp32, Purpose::Training, {.exact = true});
@@ -154,13 +169,32 @@ TEST(CorruptionChecks, AFlippedTokenNamesItsRank) {
         return read_step(planned, reader, replica, 3, 8, Padding::None, StepCut::Leaves);
       };
       StepBatches mine = read(rank);
-      if (rank == 2) mine.micro[0].input.tokens[3] ^= 1;
+      with.before(rank, mine);
       const StepState state{.learning_rate = 1e-2};
       int64_t updates = 0;
-      step.run(mine, state, updates, 0, {.before_update = checks.before(17, read, state)});
+      const auto check = checks.before(17, read, state);
+      const auto between = [&] { with.between(rank, model->parameters()), check(); };
+      step.run(mine, state, updates, 0, {.before_update = between});
     });
   });
-  EXPECT_THAT(said, AllOf(HasSubstr("step 17: rank 2 on "), HasSubstr("than the same ranks before or after")));
+}
+
+// Its step differs from what it computes from what it reads again.
+TEST(CorruptionChecks, AFlippedTokenNamesItsRank) {
+  const auto flip_a_token = [](int rank, StepBatches& mine) {
+    if (rank == 2) mine.micro[0].input.tokens[3] ^= 1;
+  };
+  EXPECT_THAT(error_of_step({.before = flip_a_token}),
+              AllOf(HasSubstr("step 17: rank 2 on "), HasSubstr("than the same ranks before or after")));
+}
+
+TEST(CorruptionChecks, AFlippedSumNamesItsRank) {
+  const auto flip_a_sum = [](int rank, ParameterRegistry& parameters) {
+    if (rank == 1) flip(parameters.reduced_gradient().data.data<float>()[70], 1);
+  };
+  EXPECT_THAT(
+      error_of_step({.between = flip_a_sum}),
+      AllOf(HasSubstr("step 17: rank 1 on "), HasSubstr("has other sums of gradients than the other replicas")));
 }
 
 }  // namespace
