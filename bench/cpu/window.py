@@ -21,7 +21,7 @@ def parse(arguments):
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     result_file.add_options(p, "processor, date, window")
     p.add_argument("--weft", default=os.path.join(compare.ROOT, "build", "cpu", "weft"), help="the program (%(default)s)")
-    p.add_argument("--bench", default=os.path.join(compare.ROOT, "build", "cpu", "bench", "rows_bench"),
+    p.add_argument("--bench", default=os.path.join(compare.ROOT, "build", "cpu", "bench", "micro", "rows_bench"),
                    help="of a build with -DWEFT_BENCH=ON (%(default)s)")
     p.add_argument("--dtypes", default="f32,bf16", help="comma-separated (%(default)s)")
     p.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="(%(default)s)")
