@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Speed of the CPU operations at GPT-2 124M's shapes, beside the measured peak: the best large square product.
-//   OMP_NUM_THREADS=2 build/cpu/bench/kernels_bench [--benchmark_filter=linear]
+//   OMP_NUM_THREADS=2 build/cpu/bench/micro/kernels_bench [--benchmark_filter=linear]
 #include "bench/micro/support.h"
 #include "kernels/ops/cross_entropy.h"
 #include "kernels/ops/linear.h"

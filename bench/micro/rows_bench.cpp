@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Speed of the operations over rows: attention (training and decoding), residual norm, embedding.
-//   OMP_NUM_THREADS=2 build/cpu/bench/rows_bench [--benchmark_filter=attention]
+//   OMP_NUM_THREADS=2 build/cpu/bench/micro/rows_bench [--benchmark_filter=attention]
 #include <algorithm>
 #include <numeric>
 
