@@ -2,6 +2,7 @@
 // A layout changes the speed of a run, not its losses or gradient norms.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -64,7 +65,8 @@ void expect_bf16_run(const LayoutCase& c, const Layout& layout, const LayoutRun&
   EXPECT_LT(one.first, 2e-3);
   EXPECT_LT(one.loss, 2e-2);
   EXPECT_LT(one.norm_rms, 5e-2);
-  EXPECT_LT(found.first, 2 * one.first) << layout.name();
+  // The rounding of a single step: that of one rank may happen to be small.
+  EXPECT_LT(found.first, std::max(2 * one.first, 1e-3)) << layout.name();
   expect_as_near(found, one, layout.name());
 }
 
