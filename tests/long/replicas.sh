@@ -18,5 +18,5 @@ passed() {
   sed -nE 's/^\[  PASSED  \] ([1-9][0-9]*) tests?\.$/\1/p' "$scratch/gtest" | grep .
 }
 same=$(passed same_bits_test "$cells") killed=$(passed trainer_test "$runs")
-printf '%s\n' "cells $same" "runs $killed" >&3
+printf '%s\n' "cells $same" "killed $killed" >&3
 echo "$same cells have the bits of one replica after 200 steps, and $killed killed runs its state"
