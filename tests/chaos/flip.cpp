@@ -17,13 +17,13 @@ namespace {
 using namespace weft::test;
 
 struct Plan {
-  std::string call, rank, side;
+  std::string call, side;
   int nth = 0;
 
   Plan() {
     const std::vector<std::string> words = words_of(text_of("WEFT_FLIP"));
     if (words.size() != 4 || words[2] != text_of("OMPI_COMM_WORLD_RANK")) return;
-    call = words[0], nth = std::stoi(words[1]), rank = words[2], side = words[3];
+    call = words[0], nth = std::stoi(words[1]), side = words[3];
   }
 
   // Counts a call, and says whether it is the one.

@@ -5,21 +5,14 @@
 set -euo pipefail
 weft=$(realpath "$1") flips=$(realpath "$2") scratch=$3
 source "$(dirname "${BASH_SOURCE[0]}")/../launch/common.sh"
-begin_in "$scratch"
-
-ln -s "$root/configs/sample" corpus
-cat >job.yaml <<YAML
-extends: $root/tests/launch/fixture/translation.yaml
+begin_translation_in "$scratch" <<'YAML'
 name: flips
 device: cpu
-threads: 1
-batch: {leaf_tokens: 150}
 train: {max_steps: 30, verify_every: 1}
 checkpoint: {every_steps: 5, keep_last: 10}
 YAML
-sed 's/^threads:.*//; s/leaf_tokens: 150/micro_batch_tokens: 150/' job.yaml >ordinary.yaml
-sed 's/^threads:/numerics: same_bits\nthreads:/' job.yaml >same_bits.yaml
-"$weft" prepare ordinary.yaml 2>log || fail "prepare"
+echo '{extends: job.yaml, batch: {micro_batch_tokens: 150}}' >ordinary.yaml
+echo '{extends: job.yaml, numerics: same_bits, threads: 1, batch: {leaf_tokens: 150}}' >same_bits.yaml
 
 # flipped JOB ZERO CALL:NTH:RANK:SIDE PATTERN: three ranks, one of which has a bit flipped; they end with a line like this.
 flipped() {

@@ -14,6 +14,16 @@ mkdir "$OMPI_MCA_orte_tmpdir_base"
 # on_ranks RANKS COMMAND...: more ranks than processors are allowed, and none is bound to one.
 on_ranks() { mpirun --oversubscribe --bind-to none -np "$1" "${@:2}"; }
 
+# begin_translation_in FOLDER: the same as begin_in, with job.yaml: the keys on standard input, of a small job of
+# translation. Its data are prepared.
+# shellcheck disable=SC2154
+begin_translation_in() {
+  begin_in "$1"
+  ln -s "$root/configs/sample" corpus
+  { echo "extends: $root/tests/launch/fixture/translation.yaml" && cat; } >job.yaml
+  "$weft" prepare job.yaml 2>prepare.log || fail "prepare"
+}
+
 # of_rank RANK PROCESS...: the process that mpirun started as that rank; fails if there is none.
 of_rank() {
   local process

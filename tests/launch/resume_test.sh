@@ -6,18 +6,13 @@
 set -euo pipefail
 weft=$1 scratch=$2
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-begin_in "$scratch"
-
-ln -s "$root/configs/sample" corpus
-cat >job.yaml <<YAML
-extends: $root/tests/launch/fixture/translation.yaml
+begin_translation_in "$scratch" <<'YAML'
 name: resume
 batch: {micro_batch_tokens: 250}
 train: {max_steps: 120}
 evaluation: {every_steps: 40}
 checkpoint: {every_steps: 10, keep_last: 3}
 YAML
-"$weft" prepare job.yaml 2>/dev/null
 
 train() { on_ranks 2 "$weft" train job.yaml --set run_dir="$1" >"$1.log" 2>&1; }
 steps_done() { tail -n 1 "$1/metrics.jsonl" 2>/dev/null | sed -nE 's/.*"step":([0-9]+).*/\1/p' | grep . || echo 0; }

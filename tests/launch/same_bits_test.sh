@@ -5,11 +5,7 @@
 set -euo pipefail
 weft=$(realpath "$1") scratch=$2
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-begin_in "$scratch"
-
-ln -s "$root/configs/sample" corpus
-cat >job.yaml <<YAML
-extends: $root/tests/launch/fixture/translation.yaml
+begin_translation_in "$scratch" <<'YAML'
 name: same
 device: cpu
 numerics: same_bits
@@ -19,7 +15,6 @@ train: {max_steps: 60}
 evaluation: {every_steps: 20}
 checkpoint: {every_steps: 10, keep_last: 10}
 YAML
-"$weft" prepare job.yaml 2>log || fail "prepare"
 
 # train RANKS RUN OPTION...
 train() { on_ranks "$1" "$weft" train job.yaml --set run_dir="$2" "${@:3}" >"$2.log" 2>&1; }

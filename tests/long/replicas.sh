@@ -17,6 +17,7 @@ passed() {
   } >&2
   sed -nE 's/^\[  PASSED  \] ([1-9][0-9]*) tests?\.$/\1/p' "$scratch/gtest" | grep .
 }
-same=$(passed same_bits_test "$cells") killed=$(passed trainer_test "$runs")
+same=$(passed same_bits_test "$cells")
+killed=$(passed trainer_test "$runs")
 printf '%s\n' "cells $same" "killed $killed" >&3
 echo "$same cells have the bits of one replica after 200 steps, and $killed killed runs its state"
