@@ -26,6 +26,24 @@ Tensor low_of(const Integers& integers, const Parameter& parameter) {
   return parameter.spec().padded ? integers.low : Tensor();
 }
 
+// The checksum of a sum is the sum of the checksums.
+uint64_t checksum_of(Context& context, const Integers& integers) {
+  const uint64_t of_low = integers.low ? sum_of_integers(context, integers.low) : 0;
+  return sum_of_integers(context, integers.high) + 3 * of_low;
+}
+
+// Of the parts of a bucket that this replica sends to each of `dp`, or has received from each.
+uint64_t checksum_of_terms(Context& context, const Communicator& dp, size_t bucket, const Tensor& terms, bool sent) {
+  const int64_t replicas = dp.size(), me = dp.rank(), share = terms.elements() / replicas;
+  uint64_t sum = 0;
+  for (int64_t other = 0; other < replicas; ++other) {
+    const int64_t from = sent ? me : other, to = sent ? other : me;
+    const auto way = static_cast<uint64_t>((static_cast<int64_t>(bucket) * replicas + from) * replicas + to);
+    sum += hash_of(context, terms.slice(other * share, (other + 1) * share), way);
+  }
+  return sum;
+}
+
 }  // namespace
 
 struct ExactSums::Bucket {
@@ -47,6 +65,7 @@ struct ExactSums::Bucket {
   Integers allocate(Context& context, int64_t elements) const {
     return {context.zeros({elements}, DType::I64), fine ? context.zeros({elements}, DType::I64) : Tensor()};
   }
+  Integers sum_of(const FlatRange& part) const { return sum.slice(part.begin - share.begin, part.end - share.begin); }
 };
 
 ExactSums::ExactSums(ParameterRegistry& registry) : registry_(registry) {
@@ -125,38 +144,18 @@ void ExactSums::start(size_t index, const Tensor& gradient, Leaf leaf, Collectiv
   bucket.whole = one_leaf_ || !divided();
   bucket.first = leaf.first;
   if (leaf_by_leaf()) {
-    const Tensor flat = gradient.flat(0, Shape{bucket.range.size()});
-    bucket.terms = dp.size() > 1 ? context.empty(flat.shape(), DType::F32) : flat;
+    bucket.terms = dp.size() > 1 ? context.empty(gradient.shape(), DType::F32) : gradient;
     if (dp.size() == 1) return;
-    if (watched_) balance_ += checksum_of_terms(index, flat, true);
-    bucket.pending.push_back(dp.start_all_to_all(flat, bucket.terms, use));
+    if (watched_) balance_ += checksum_of_terms(context, dp, index, gradient, true);
+    bucket.pending.push_back(dp.start_all_to_all(gradient, bucket.terms, use));
   } else if (dp.size() > 1) {
-    if (watched_) balance_ += checksum_of(bucket.mine.high, bucket.mine.low);
+    if (watched_) balance_ += checksum_of(context, bucket.mine);
     bucket.pending.push_back(dp.start_reduce_scatter(bucket.mine.high, bucket.sum.high, use));
     if (bucket.fine) bucket.pending.push_back(dp.start_reduce_scatter(bucket.mine.low, bucket.sum.low, use));
   }
 }
 
 void ExactSums::watch() { watched_ = true, balance_ = 0; }
-
-// Of the parts that this rank sends to each replica, or has received from each.
-uint64_t ExactSums::checksum_of_terms(size_t index, const Tensor& terms, bool sent) const {
-  const Communicator& dp = registry_.mesh().dp();
-  const int64_t replicas = dp.size(), me = dp.rank(), share = terms.elements() / replicas;
-  uint64_t sum = 0;
-  for (int64_t other = 0; other < replicas; ++other) {
-    const int64_t from = sent ? me : other, to = sent ? other : me;
-    const auto way = static_cast<uint64_t>((static_cast<int64_t>(index) * replicas + from) * replicas + to);
-    sum += hash_of(registry_.context(), terms.slice(other * share, (other + 1) * share), way);
-  }
-  return sum;
-}
-
-// The checksum of a sum is the sum of the checksums.
-uint64_t ExactSums::checksum_of(const Tensor& high, const Tensor& low) const {
-  const uint64_t of_low = low ? sum_of_integers(registry_.context(), low) : 0;
-  return sum_of_integers(registry_.context(), high) + 3 * of_low;
-}
 
 void ExactSums::add_to_mine(Bucket& bucket, const Tensor& gradient, bool first) {
   for (const Parameter* p : bucket.parameters) {
@@ -177,8 +176,9 @@ void ExactSums::settle(size_t index) {
   for (const auto& work : bucket.pending) work->wait();
   bucket.pending.clear();
   if (received && watched_) {
-    balance_ -=
-        bucket.terms ? checksum_of_terms(index, bucket.terms, false) : checksum_of(bucket.sum.high, bucket.sum.low);
+    balance_ -= bucket.terms
+                    ? checksum_of_terms(registry_.context(), registry_.mesh().dp(), index, bucket.terms, false)
+                    : checksum_of(registry_.context(), bucket.sum);
   }
   if (bucket.terms) add_terms(bucket);
   bucket.terms = {};
@@ -200,7 +200,7 @@ void ExactSums::add_terms(Bucket& bucket) {
                                    .facts = facts_of(p),
                                    .counted = registry_.counts(p)});
     }
-    const Integers to = bucket.sum.slice(begin, end);
+    const Integers to = bucket.sum_of(part);
     for (int64_t term = 0; term < terms; ++term) {
       to_fixed_point(context, {.x = bucket.terms.slice(term * share + begin, term * share + end),
                                .exponent = exponent_of(p),
@@ -219,7 +219,7 @@ void ExactSums::bring_out(size_t index) {
   bucket.out = true;
   if (!at_once(bucket)) {
     for_each_part(bucket, [&](const Parameter& p, const FlatRange& part) {
-      const Integers sum = bucket.sum.slice(part.begin - bucket.share.begin, part.end - bucket.share.begin);
+      const Integers sum = bucket.sum_of(part);
       from_fixed_point(registry_.context(), {.high = sum.high,
                                              .low = low_of(sum, p),
                                              .exponent = exponent_of(p),
@@ -244,7 +244,7 @@ void ExactSums::reduce_partial_sums(MeshAxis axis) {
   for (const auto& bucket : buckets_) {
     for_each_part(*bucket, [&](const Parameter& p, const FlatRange& part) {
       if (!p.spec().partial_over.contains(axis)) return;
-      const Integers sum = bucket->sum.slice(part.begin - bucket->share.begin, part.end - bucket->share.begin);
+      const Integers sum = bucket->sum_of(part);
       sums.push_back(ranks.start_all_reduce(sum.high, ReduceOp::Sum));
       if (p.spec().padded) sums.push_back(ranks.start_all_reduce(sum.low, ReduceOp::Sum));
     });

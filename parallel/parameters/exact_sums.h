@@ -64,8 +64,6 @@ class ExactSums {
   // Calls f(parameter, part) for the parts of a bucket's parameters that lie in this rank's share.
   template <class F>
   void for_each_part(const Bucket& bucket, F&& f) const;
-  uint64_t checksum_of_terms(size_t index, const Tensor& terms, bool sent) const;
-  uint64_t checksum_of(const Tensor& high, const Tensor& low) const;
   void add_to_mine(Bucket& bucket, const Tensor& gradient, bool first);
   void add_terms(Bucket& bucket);
   void bring_out(size_t index);  // writes the sums of the share, and gathers undivided ones

@@ -18,6 +18,7 @@ namespace {
 
 constexpr int kLeaves = 12, kFew = 4;  // kFew: four replicas have one each
 constexpr int64_t kWeights = 60, kRows = 41, kColumns = 3;
+constexpr int kExponent = 43;
 constexpr int64_t kElements = kWeights + kRows * kColumns;
 
 // Element i of the gradient of a leaf: as real gradients, of many magnitudes. Rows of the vocabulary fall from 1 to
@@ -60,7 +61,7 @@ Summed summed(const Grid& grid) {
         {.name = "vocabulary", .shape = {kRows, kColumns}, .placement = sharded(MeshAxis::Tp, 0), .padded = true});
     registry.allocate(Precision::Fp32, Purpose::Training, {.zero = grid.zero, .exact = true, .bucket_bytes = 4});
     GradientBuckets buckets(registry);
-    const std::vector<int32_t> exponents = {43, 43};
+    const std::vector<int32_t> exponents(2, kExponent);
     const int active = grid.dp - grid.idle;
     std::vector<int> mine;
     for (int leaf = 0; leaf < grid.leaves; ++leaf) {
@@ -125,7 +126,7 @@ TEST(ExactSums, HoldIntegersOnlyForStepsOfSeveralLeaves) {
       registry.allocate(Precision::Fp32, Purpose::Training, {.zero = grid.zero, .exact = true});
       ExactSums sums(registry);
       for (const int64_t leaves : steps) {
-        sums.prepare(std::vector<int32_t>{43}, leaves);
+        sums.prepare(std::vector<int32_t>{kExponent}, leaves);
         if (rank == 0) held.push_back(sums.bytes());
       }
     });
@@ -153,8 +154,8 @@ TEST(ExactSums, AreAsNearToTheTrueSumAsThoseInFp32) {
   }
   double counted = 0;
   for (size_t p = 0; p < 2; ++p) {
-    counted +=
-        std::ldexp(static_cast<double>(found.squares[2 * p]) + std::ldexp(found.squares[2 * p + 1], -31), 71 - 86);
+    const double units = static_cast<double>(found.squares[2 * p]) + std::ldexp(found.squares[2 * p + 1], -31);
+    counted += std::ldexp(units, kSquareUnitBits - 2 * kExponent);
   }
   EXPECT_NEAR(counted, squares, 1e-6 * squares);
 }

@@ -19,8 +19,7 @@ namespace {
 
 constexpr const char* kWhatToDo =
     "the last checkpoint was saved before; test that computer's memory, processor or device, leave it out, and rerun "
-    "the "
-    "same command to resume (docs/operation.md)";
+    "the same command to resume (docs/operation.md)";
 
 // What a replica sends of one digest: whether there is one, and its halves.
 constexpr size_t kSent = 3;
@@ -165,8 +164,7 @@ std::string CorruptionChecks::suspicion_of_gradients() {
   }
   if (from_halves(&all[balance]) != 0) {
     return "replicas have received other gradients than were sent to them: a link, or the memory at one of its ends, "
-           "has "
-           "changed them";
+           "has changed them";
   }
   const std::vector<int> other_sums = outvoted(sums);
   if (other_sums.empty()) return "";
