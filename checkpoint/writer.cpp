@@ -16,7 +16,6 @@
 #include "checkpoint/parts/part.h"
 #include "parallel/agree.h"
 #include "parallel/halves.h"
-#include "parallel/parameters/tensor_hash.h"
 
 namespace weft {
 namespace {
@@ -42,6 +41,7 @@ void CheckpointWriter::reserve(std::span<const OwnedArray> owned) {
   if (memory_ && bytes <= part_bytes_) return;
   memory_.reset();
   memory_ = host_->allocate(bytes);
+  digest_memory_ = host_->allocate(sizeof(uint64_t));
   part_bytes_ = bytes;
   constexpr uint64_t kPiece = uint64_t{64} << 20;
   for (uint64_t at = 0; at < bytes; at += kPiece) {
@@ -51,6 +51,10 @@ void CheckpointWriter::reserve(std::span<const OwnedArray> owned) {
 }
 
 std::byte* CheckpointWriter::memory() const { return Tensor(memory_, 0, {0}, DType::F32).raw(); }
+
+std::span<std::byte> CheckpointWriter::copied_digest() const {
+  return {Tensor(digest_memory_, 0, {1}, DType::I64).raw(), sizeof(uint64_t)};
+}
 
 void CheckpointWriter::start(CheckpointHeader header, const std::vector<OwnedArray>& owned,
                              std::function<void()> after_commit) {
@@ -65,11 +69,12 @@ void CheckpointWriter::start(CheckpointHeader header, const std::vector<OwnedArr
   job_.start([this, began, directory = temporary()] { work([&] { write_part(directory, began); }, directory); });
 }
 
-// What is to be copied is hashed where it lies: neither the memory of the copies nor a change of the arrays before they
-// are copied can put other bits into a checkpoint.
+// What is to be copied has its digest taken where it lies, before: neither the memory of the copies nor a change of the
+// arrays before they are copied can put other bits into a checkpoint.
 void CheckpointWriter::copy(std::span<const OwnedArray> owned) {
   arrays_ = stored_arrays(owned);
   copies_.clear();
+  digest_.emplace(context_);
   std::vector<Tensor> from;
   std::vector<std::span<std::byte>> to;
   std::byte* begin = memory();
@@ -79,10 +84,13 @@ void CheckpointWriter::copy(std::span<const OwnedArray> owned) {
     for (const OwnedArray::Piece& piece : array.pieces) {
       from.push_back(piece.data);
       to.emplace_back(next, piece.data.bytes());
-      copies_.push_back({.bytes = to.back(), .hash = hash_of(context_, piece.data)});
+      digest_->add(piece.data, copies_.size());
+      copies_.push_back({.bytes = to.back(), .dtype = piece.data.dtype()});
       next += piece.data.bytes();
     }
   }
+  from.push_back(digest_->sum());
+  to.push_back(copied_digest());
   snapshot_ = std::make_unique<Snapshot>(context_, from, to);
 }
 
@@ -117,11 +125,12 @@ void CheckpointWriter::look_around() {
 }
 
 void CheckpointWriter::compare_copies() const {
-  for (const Copy& copy : copies_) {
-    if (hash_of(copy.bytes) == copy.hash) continue;
-    throw DataError("the copy of the state that was to be saved has other bits than the state: memory has changed them",
-                    "the checkpoint is not written; if it happens again, test that computer's memory");
-  }
+  uint64_t of_state = 0, of_copies = 0;
+  std::memcpy(&of_state, copied_digest().data(), sizeof of_state);
+  for (size_t i = 0; i < copies_.size(); ++i) of_copies += digest_of(copies_[i].bytes, copies_[i].dtype, i);
+  if (of_copies == of_state) return;
+  throw DataError("the copy of the state that was to be saved has other bits than the state: memory has changed them",
+                  "the checkpoint is not written; if it happens again, test that computer's memory");
 }
 
 // Every rank makes the directory unless another already has.

@@ -11,6 +11,7 @@
 #include "checkpoint/header.h"
 #include "checkpoint/parts/stretch.h"
 #include "checkpoint/save_states.h"
+#include "kernels/tensor_digest.h"
 #include "kernels/transfer.h"
 #include "parallel/communicator.h"
 
@@ -65,6 +66,7 @@ class CheckpointWriter {
     double copy_seconds = 0, write_seconds = 0;
   };
   std::byte* memory() const;
+  std::span<std::byte> copied_digest() const;  // i64
   void copy(std::span<const OwnedArray> owned);
   void compare_copies() const;
   void work(const std::function<void()>& body, const fs::path& directory);
@@ -91,9 +93,11 @@ class CheckpointWriter {
   std::vector<StoredArray> arrays_;  // stored in memory_, each at a page boundary
   struct Copy {
     std::span<std::byte> bytes;  // in memory_
-    uint64_t hash = 0;           // of what was to be copied
+    DType dtype;
   };
   std::vector<Copy> copies_;
+  std::optional<TensorDigest> digest_;      // of what is to be copied
+  std::shared_ptr<Storage> digest_memory_;  // holds its copy
   std::unique_ptr<Snapshot> snapshot_;
   uint64_t part_bytes_ = 0;
   Part part_;              // set once the part is written

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "base/hash.h"
 #include "checkpoint/parts/part.h"
@@ -13,22 +12,6 @@
 #include "parallel/halves.h"
 
 namespace weft {
-namespace {
-
-// The digest of elements that lie end to end, the first of them at `index` of the tensor of `key`.
-template <class Bits>
-uint64_t digest_of_run(uint64_t key, int64_t index, const std::byte* bytes, int64_t elements) {
-  const auto first = static_cast<uint64_t>(index);
-  uint64_t sum = 0;
-  for (int64_t i = 0; i < elements; ++i) {
-    Bits bits;
-    std::memcpy(&bits, bytes + i * static_cast<int64_t>(sizeof(Bits)), sizeof(Bits));
-    sum += element_digest(key, first + static_cast<uint64_t>(i), bits);
-  }
-  return sum;
-}
-
-}  // namespace
 
 ArrayDigest::ArrayDigest(const StoredArray& array) : array_(array) {}
 
@@ -41,9 +24,10 @@ void ArrayDigest::add(std::span<const std::byte> bytes) {
     const uint64_t key = hash64(array_.buffer + "/" + stretch.name);
     for (const Box& box : boxes_of(stretch, at_, at_ + taken)) {
       for (const ElementRun& run : runs_of(stretch.shape, box)) {
-        sum_ += width == 4 ? digest_of_run<uint32_t>(key, run.index, next, run.elements)
-                           : digest_of_run<uint64_t>(key, run.index, next, run.elements);
-        next += run.elements * width;
+        const std::span of_run(next, static_cast<size_t>(run.elements * width));
+        const auto index = static_cast<uint64_t>(run.index);
+        sum_ += width == 4 ? digest_of_run<uint32_t>(key, index, of_run) : digest_of_run<uint64_t>(key, index, of_run);
+        next += of_run.size();
       }
     }
     left -= taken;

@@ -18,6 +18,8 @@ constexpr int kUpdatePieces = 4;
 // Pieces of two elements in fixed point that a thread takes: a block adds to its parameter's facts once for 4,096
 // elements, which all blocks do at the same four addresses.
 constexpr int kFixedPointPieces = 8;
+// Pieces of 16 bytes of a tensor whose digest is taken: a block adds once for 32 KiB.
+constexpr int kDigestPieces = 8;
 
 // Kernels over rows. The most threads for one row, and for one block: two blocks leave each thread 72 registers.
 constexpr int kRowThreads = 448;

@@ -8,6 +8,7 @@
 #include "kernels/ops/cross_entropy.h"
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/embed.h"
+#include "kernels/ops/exact/digest.h"
 #include "kernels/ops/exact/fixed_point.h"
 #include "kernels/ops/heads.h"
 #include "kernels/ops/linear.h"
@@ -34,7 +35,7 @@ using ScratchOperations =
                   ChooseTokens, EmbedBackward, EmbedForward, HeadsBackward, LinearBackward, LinearForward,
                   ResidualNormBackward, ResidualNormForward, SquareSum, SumAll, SumRows>;
 using PlainOperations =
-    OperationList<Activate, AddRow, AddScaled, AdamUpdate, Convert, CrossEntropy, CrossEntropyGradient,
+    OperationList<Activate, AddDigest, AddRow, AddScaled, AdamUpdate, Convert, CrossEntropy, CrossEntropyGradient,
                   CrossEntropyLoss, CrossEntropyRebase, CrossEntropyStats, Fill, FromFixedPoint, GateBackward,
                   GateForward, GatherRows, HeadProducts, HeadSquares, HeadsForward, JoinColumns, Matmul, PackWeight,
                   SgdUpdate, SumExactly, ToFixedPoint>;

@@ -7,7 +7,6 @@
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/exact/fixed_point.h"
 #include "kernels/transfer.h"
-#include "parallel/parameters/tensor_hash.h"
 
 namespace weft {
 namespace {
@@ -26,22 +25,19 @@ Tensor low_of(const Integers& integers, const Parameter& parameter) {
   return parameter.spec().padded ? integers.low : Tensor();
 }
 
-// The checksum of a sum is the sum of the checksums.
-uint64_t checksum_of(Context& context, const Integers& integers) {
-  const uint64_t of_low = integers.low ? sum_of_integers(context, integers.low) : 0;
-  return sum_of_integers(context, integers.high) + 3 * of_low;
+void add_digests(TensorDigest& digest, const Integers& integers) {
+  digest.add_integers(integers.high);
+  if (integers.low) digest.add_integers(integers.low);
 }
 
-// Of the parts of a bucket that this replica sends to each of `dp`, or has received from each.
-uint64_t checksum_of_terms(Context& context, const Communicator& dp, size_t bucket, const Tensor& terms, bool sent) {
+// Adds the parts of a bucket that this replica sends to each of `dp`, or has received from each.
+void add_digests(TensorDigest& digest, const Communicator& dp, size_t bucket, const Tensor& terms, bool sent) {
   const int64_t replicas = dp.size(), me = dp.rank(), share = terms.elements() / replicas;
-  uint64_t sum = 0;
   for (int64_t other = 0; other < replicas; ++other) {
     const int64_t from = sent ? me : other, to = sent ? other : me;
     const auto way = static_cast<uint64_t>((static_cast<int64_t>(bucket) * replicas + from) * replicas + to);
-    sum += hash_of(context, terms.slice(other * share, (other + 1) * share), way);
+    digest.add(terms.slice(other * share, (other + 1) * share), way);
   }
-  return sum;
 }
 
 }  // namespace
@@ -146,16 +142,22 @@ void ExactSums::start(size_t index, const Tensor& gradient, Leaf leaf, Collectiv
   if (leaf_by_leaf()) {
     bucket.terms = dp.size() > 1 ? context.empty(gradient.shape(), DType::F32) : gradient;
     if (dp.size() == 1) return;
-    if (watched_) balance_ += checksum_of_terms(context, dp, index, gradient, true);
+    if (watched_) add_digests(*sent_, dp, index, gradient, true);
     bucket.pending.push_back(dp.start_all_to_all(gradient, bucket.terms, use));
   } else if (dp.size() > 1) {
-    if (watched_) balance_ += checksum_of(context, bucket.mine);
+    if (watched_) add_digests(*sent_, bucket.mine);
     bucket.pending.push_back(dp.start_reduce_scatter(bucket.mine.high, bucket.sum.high, use));
     if (bucket.fine) bucket.pending.push_back(dp.start_reduce_scatter(bucket.mine.low, bucket.sum.low, use));
   }
 }
 
-void ExactSums::watch() { watched_ = true, balance_ = 0; }
+void ExactSums::watch() {
+  watched_ = true;
+  sent_.emplace(registry_.context());
+  received_.emplace(registry_.context());
+}
+
+uint64_t ExactSums::balance() const { return sent_ ? sent_->value() - received_->value() : 0; }
 
 void ExactSums::add_to_mine(Bucket& bucket, const Tensor& gradient, bool first) {
   for (const Parameter* p : bucket.parameters) {
@@ -176,9 +178,8 @@ void ExactSums::settle(size_t index) {
   for (const auto& work : bucket.pending) work->wait();
   bucket.pending.clear();
   if (received && watched_) {
-    balance_ -= bucket.terms
-                    ? checksum_of_terms(registry_.context(), registry_.mesh().dp(), index, bucket.terms, false)
-                    : checksum_of(registry_.context(), bucket.sum);
+    bucket.terms ? add_digests(*received_, registry_.mesh().dp(), index, bucket.terms, false)
+                 : add_digests(*received_, bucket.sum);
   }
   if (bucket.terms) add_terms(bucket);
   bucket.terms = {};

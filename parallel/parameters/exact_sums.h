@@ -2,9 +2,11 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "kernels/tensor_digest.h"
 #include "parallel/parameters/parameter.h"
 
 namespace weft {
@@ -31,10 +33,10 @@ class ExactSums {
   // memory that the step needs. Not to be captured into a graph.
   void prepare(std::span<const int32_t> exponents, int64_t most_leaves);
   void begin_step();
-  // Until finish(), what is sent and what is received have checksums. balance(): those of what this rank has sent less
+  // Until finish(), what is sent and what is received have digests. balance(): those of what this rank has sent less
   // those of what it has received, modulo 2^64; over all replicas they add up to 0, unless a bit has changed between.
   void watch();
-  uint64_t balance() const { return balance_; }
+  uint64_t balance() const;
   // The place of a leaf among those of this rank.
   struct Leaf {
     bool first, last;
@@ -73,8 +75,8 @@ class ExactSums {
   std::vector<std::unique_ptr<Bucket>> buckets_;
   bool one_leaf_ = false;  // no replica has more in this step
   bool watched_ = false;
-  uint64_t balance_ = 0;
-  Tensor exponents_;  // i32 [parameters]
+  std::optional<TensorDigest> sent_, received_;  // of the step that is watched, or was last
+  Tensor exponents_;                             // i32 [parameters]
   Tensor facts_;
 };
 

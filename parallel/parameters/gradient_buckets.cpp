@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "kernels/ops/elementwise.h"
-#include "parallel/parameters/tensor_hash.h"
 #include "parallel/rank_order_sums.h"
 
 namespace weft {
@@ -116,25 +115,23 @@ void GradientBuckets::start_exact(Bucket& bucket, CollectiveUse use) {
   constexpr size_t kUnderWay = 4;
   if (divides_gradients() && next_ > 0) complete(*buckets_[next_ - 1]);
   if (!divides_gradients() && next_ >= kUnderWay) exact_->settle(next_ - kUnderWay);
-  if (watching_) digest_ += digest_of(bucket);
+  if (watching_) add_digest(bucket);
   exact_->start(next_, bucket.gradient, {.first = first_round_, .last = reducing_}, use);
 }
 
-uint64_t GradientBuckets::digest_of(const Bucket& bucket) const {
-  uint64_t sum = 0;
-  for (const Parameter* p : bucket.parameters) sum += hash_of(registry_.context(), gradient_of(*p), p->index());
-  return sum;
+void GradientBuckets::add_digest(const Bucket& bucket) {
+  for (const Parameter* p : bucket.parameters) digest_->add(gradient_of(*p), p->index());
 }
 
 void GradientBuckets::probe(Bucket& bucket) {
-  digest_ += digest_of(bucket);
+  add_digest(bucket);
   if (divides_gradients()) bucket.gradient = {};
 }
 
 void GradientBuckets::begin_probe() {
   std::ranges::fill(contributions_, Contributions{});
   next_ = 0;
-  digest_ = 0;
+  digest_.emplace(registry_.context());
   probing_ = true;
 }
 
@@ -142,21 +139,21 @@ uint64_t GradientBuckets::end_probe() {
   start_rest();
   next_ = 0;
   probing_ = false;
-  return digest_;
+  return digest_->value();
 }
 
 void GradientBuckets::watch() {
   if (!exact_) return;
   watching_ = true;
-  digest_ = 0;
+  digest_.emplace(registry_.context());
   exact_->watch();
 }
 
 WatchedGradients GradientBuckets::watched() const {
   WatchedGradients watched;
-  if (exact_) watched.first = digest_, watched.balance = exact_->balance();
+  if (exact_ && digest_) watched.first = digest_->value(), watched.balance = exact_->balance();
   const bool all = registry_.mesh().dp().size() > 1 && !registry_.layout().sharded();
-  if (all) watched.sums = hash_of(registry_.context(), registry_.reduced_gradient().data);
+  if (all) watched.sums = digest_of(registry_.context(), registry_.reduced_gradient().data, 0);
   return watched;
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/tensor_digest.h"
 #include "parallel/parameters/exact_sums.h"
 #include "parallel/parameters/parameter.h"
 
@@ -76,7 +77,7 @@ class GradientBuckets {
   void start(Bucket& bucket);
   void start_rounded(Bucket& bucket, CollectiveUse use);
   void start_exact(Bucket& bucket, CollectiveUse use);
-  uint64_t digest_of(const Bucket& bucket) const;
+  void add_digest(const Bucket& bucket);
   void probe(Bucket& bucket);
   bool divides_gradients() const { return registry_.layout().zero == ZeroStage::Gradients; }
   void start_ready();
@@ -92,7 +93,7 @@ class GradientBuckets {
   bool first_round_ = true;                   // the owned gradients hold nothing of this step yet
   bool all_started_ = false;                  // whether the reductions of this step have begun
   bool probing_ = false, watching_ = false;
-  uint64_t digest_ = 0;
+  std::optional<TensorDigest> digest_;  // of what is probed, or of the first micro-batch of what is watched
   std::unique_ptr<ExactSums> exact_;
   double exposed_ = 0;
 };

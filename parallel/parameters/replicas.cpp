@@ -3,17 +3,13 @@
 
 #include <array>
 
-#include "parallel/parameters/tensor_hash.h"
+#include "kernels/tensor_digest.h"
 
 namespace weft {
 namespace {
 
-// A hash that an f64 holds exactly.
-double digest(Context& context, const Tensor& t, uint64_t seed) {
-  return static_cast<double>(hash_of(context, t, seed) >> 12);
-}
-
-void require_equal(Communicator& axis, double mine, int64_t step, const char* what) {
+void require_equal(Communicator& axis, const TensorDigest& digest, int64_t step, const char* what) {
+  const auto mine = static_cast<double>(digest.value() >> 12);  // an f64 holds it exactly
   std::array<double, 2> range = {mine, -mine};
   axis.all_reduce_host(range, ReduceOp::Max);
   require<PeerError>(range[0] == -range[1], "step {}: the {} ranks hold different {}", step, name(axis.axis()), what);
@@ -23,12 +19,14 @@ void require_equal(Communicator& axis, double mine, int64_t step, const char* wh
 
 void require_equal_replicas(const ParameterRegistry& registry, int64_t step) {
   Context& context = registry.context();
-  require_equal(registry.mesh().dp(), digest(context, registry.flat_value(), 0), step, "weights");
+  TensorDigest all(context);
+  all.add(registry.flat_value(), 0);
+  require_equal(registry.mesh().dp(), all, step, "weights");
   for (const GridAxis& grid : kReplicaAxes) {
-    double replicated = 0;
+    TensorDigest replicated(context);
     for (const auto& p : registry.parameters()) {
       if (p->spec().placement.dim(grid.axis)) continue;
-      replicated = digest(context, p->value(), static_cast<uint64_t>(replicated));
+      replicated.add(p->value(), p->index());
     }
     require_equal(registry.mesh().on(grid.axis), replicated, step, "weights that the axis does not divide");
   }

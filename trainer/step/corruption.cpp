@@ -8,9 +8,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "kernels/tensor_digest.h"
 #include "parallel/agree.h"
 #include "parallel/halves.h"
-#include "parallel/parameters/tensor_hash.h"
 #include "trainer/step/agreed_algorithms.h"
 #include "trainer/step/training_step.h"
 
@@ -182,9 +182,9 @@ void CorruptionChecks::compare_gradients(int64_t step) {
 }
 
 uint64_t CorruptionChecks::state_digest() const {
-  uint64_t digest = 0;
-  for (const NamedBuffer& buffer : buffers_) digest = hash_of(context_, buffer.flat.data, digest);
-  return digest;
+  TensorDigest digest(context_);
+  for (size_t i = 0; i < buffers_.size(); ++i) digest.add(buffers_[i].flat.data, i);
+  return digest.value();
 }
 
 void CorruptionChecks::compare_state(int64_t step) {

@@ -10,6 +10,7 @@
 #include "kernels/ops/choose_tokens.h"
 #include "kernels/ops/cross_entropy.h"
 #include "kernels/ops/embed.h"
+#include "kernels/ops/exact/digest.h"
 #include "kernels/ops/exact/fixed_point.h"
 #include "kernels/ops/heads.h"
 #include "kernels/ops/linear.h"
@@ -142,6 +143,9 @@ void CudaTraffic::fixed_point() {
     sum_exactly(context_,
                 {.x = x, .terms = 2, .stride = kRows * width_ / 2, .exponent = exponent, .out = sum, .facts = facts});
   });
+  const Tensor of_any = random(context_, flat, dtype_, 2), digest = context_.zeros({1}, DType::I64);
+  expect_whole_requests("add_digest", {static_cast<double>(of_any.bytes())},
+                        [&] { add_digest(context_, {.x = of_any, .key = 1, .sum = digest}); });
 }
 
 void CudaTraffic::cross_entropy() {
