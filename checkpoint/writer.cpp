@@ -124,10 +124,18 @@ void CheckpointWriter::look_around() {
   if (cancelled_) throw Cancelled();
 }
 
-void CheckpointWriter::compare_copies() const {
+void CheckpointWriter::compare_copies() {
+  constexpr size_t kPiece = size_t{64} << 20;
   uint64_t of_state = 0, of_copies = 0;
   std::memcpy(&of_state, copied_digest().data(), sizeof of_state);
-  for (size_t i = 0; i < copies_.size(); ++i) of_copies += digest_of(copies_[i].bytes, copies_[i].dtype, i);
+  for (size_t i = 0; i < copies_.size(); ++i) {
+    const auto& [bytes, dtype] = copies_[i];
+    for (size_t at = 0; at < bytes.size(); at += kPiece) {
+      const std::span<const std::byte> piece = bytes.subspan(at, std::min(kPiece, bytes.size() - at));
+      of_copies += digest_of(piece, dtype, i, at / size_of(dtype));
+      look_around();
+    }
+  }
   if (of_copies == of_state) return;
   throw DataError("the copy of the state that was to be saved has other bits than the state: memory has changed them",
                   "the checkpoint is not written; if it happens again, test that computer's memory");

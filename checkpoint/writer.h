@@ -68,7 +68,7 @@ class CheckpointWriter {
   std::byte* memory() const;
   std::span<std::byte> copied_digest() const;  // i64
   void copy(std::span<const OwnedArray> owned);
-  void compare_copies() const;
+  void compare_copies();
   void work(const std::function<void()>& body, const fs::path& directory);
   void look_around();
   void write_part(const fs::path& directory, std::chrono::steady_clock::time_point began);

@@ -27,14 +27,14 @@ uint64_t digest_of(Context& context, const Tensor& tensor, uint64_t key) {
   return digest.value();
 }
 
-uint64_t digest_of(std::span<const std::byte> bytes, DType dtype, uint64_t key) {
+uint64_t digest_of(std::span<const std::byte> bytes, DType dtype, uint64_t key, uint64_t first) {
   switch (size_of(dtype)) {
     case 2:
-      return digest_of_run<uint16_t>(key, 0, bytes);
+      return digest_of_run<uint16_t>(key, first, bytes);
     case 4:
-      return digest_of_run<uint32_t>(key, 0, bytes);
+      return digest_of_run<uint32_t>(key, first, bytes);
     default:
-      return digest_of_run<uint64_t>(key, 0, bytes);
+      return digest_of_run<uint64_t>(key, first, bytes);
   }
 }
 

@@ -25,7 +25,7 @@ class TensorDigest {
 
 // The digest of one tensor. It waits for the device.
 uint64_t digest_of(Context& context, const Tensor& tensor, uint64_t key);
-// The same of bytes on the host, which elements of this type may have had.
-uint64_t digest_of(std::span<const std::byte> bytes, DType dtype, uint64_t key);
+// The same of bytes on the host, those of a tensor of this type from its element `first` on.
+uint64_t digest_of(std::span<const std::byte> bytes, DType dtype, uint64_t key, uint64_t first = 0);
 
 }  // namespace weft
