@@ -52,6 +52,23 @@ TEST(FixedPointFacts, SquaresThatAreNotCountedAreLeftOut) {
 }
 
 // Cuts at odd places, which no vector divides, and an empty piece.
+// The integers of a share may begin at an odd place beside floats that begin at an even one.
+TEST(FixedPointFacts, AreTheSameWhereverIntegersBegin) {
+  constexpr int64_t kFew = 4099;
+  OperationContext context;
+  const Tensor exponent = integers(context, {kExponent}), out = context.empty({kFew}, DType::F32);
+  const std::vector<float> x = gradients(kFew, 9, 30);
+  const Integers even = fixed(context, x), odd(context, kFew + 1);
+  const std::vector<float> expected = back(context, even);
+  const Tensor high = odd.high.slice(1, kFew + 1), low = odd.low.slice(1, kFew + 1);
+  to_fixed_point(context, {floats(context, x), exponent, high, low, odd.facts});
+  from_fixed_point(context, {high, low, exponent, out, odd.facts});
+  EXPECT_TRUE(same_bits(high, even.high));
+  EXPECT_TRUE(same_bits(low, even.low));
+  EXPECT_TRUE(same_bits(odd.facts, even.facts));
+  EXPECT_TRUE(same_bits(out, floats(context, expected)));
+}
+
 TEST(FixedPointFacts, AddUpOverAnyCut) {
   constexpr int64_t kMany = 20011;
   OperationContext context;
